@@ -1,0 +1,94 @@
+"""Every setting with its default, range and help: the one place the library and the command line read them from."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from w2v.errors import ConfigError
+
+
+def setting(
+    default: Any,
+    help: str,  # noqa: A002 - the word click uses
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """Declare a dataclass field with its help and its range (`low` and `high` included, `above` excluded)."""
+    limits = {"low": low, "high": high, "above": above, "choices": choices}
+    return dataclasses.field(default=default, metadata={"help": help, **limits})
+
+
+class _Checked:
+    """Base of the config classes: every declared range is checked once, when the object is made."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value is not None:
+                _check(field.name, value, field.metadata, str(field.type))
+
+
+def _check(name: str, value: Any, limits: Any, annotation: str) -> None:
+    if limits["choices"] and value not in limits["choices"]:
+        raise ConfigError(f"{name} must be one of {', '.join(limits['choices'])}; got {value!r}")
+    if "int" in annotation or "float" in annotation:
+        wanted = (int, float) if "float" in annotation else (int,)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ConfigError(f"{name} must be a number of type {annotation.split(' ')[0]}; got {value!r}")
+        if not math.isfinite(value):
+            raise ConfigError(f"{name} must be finite; got {value!r}")
+        low, high, above = limits["low"], limits["high"], limits["above"]
+        if low is not None and value < low:
+            raise ConfigError(f"{name} must be at least {low}; got {value!r}")
+        if high is not None and value > high:
+            raise ConfigError(f"{name} must be at most {high}; got {value!r}")
+        if above is not None and value <= above:
+            raise ConfigError(f"{name} must be greater than {above}; got {value!r}")
+    elif annotation == "bool" and not isinstance(value, bool):
+        raise ConfigError(f"{name} must be True or False; got {value!r}")
+
+
+@dataclass(frozen=True)
+class VocabConfig(_Checked):
+    """Which words get a row."""
+
+    min_count: int = setting(5, "Drop words that occur fewer times than this.", low=1)
+    max_vocab: int | None = setting(None, "Keep only the N most frequent words.", low=1)
+
+
+@dataclass(frozen=True)
+class TrainConfig(_Checked):
+    """Settings of one training run; names are gensim's.
+
+    `alpha`, when None, becomes the default of the model (`DEFAULT_ALPHA`); see `resolved`.
+    """
+
+    model: str = setting("sg", "Skip-gram or continuous bag of words.", choices=("sg", "cbow"))
+    kernel: str = setting(
+        "block",
+        "block: many pairs at once, negatives shared (fast); exact: one update a pair, as word2vec.c.",
+        choices=("block", "exact"),
+    )
+    vector_size: int = setting(100, "Dimensions of the vectors.", low=1, high=65_536)
+    window: int = setting(5, "Most words between centre and context.", low=1, high=1_000)
+    shrink_windows: bool = setting(True, "Draw each window's width from 1..window; otherwise it is fixed.")
+    negative: int = setting(5, "Negative samples a pair.", low=1, high=1_000)
+    ns_exponent: float = setting(0.75, "Negatives are drawn by count ** ns_exponent.", low=-10, high=10)
+    sample: float = setting(1e-3, "Subsample words of a higher relative frequency; 0 keeps all.", low=0, high=1)
+    alpha: float | None = setting(None, "Learning rate at the start (default: by model).", above=0, high=10)
+    min_alpha: float = setting(1e-4, "Learning rate at the end.", low=0, high=10)
+    epochs: int = setting(5, "Passes over the corpus.", low=1)
+    workers: int = setting(os.cpu_count() or 1, "Training threads.", low=1, high=1_024)
+    seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
+    cbow_update: str = setting(
+        "corrected",
+        "corrected: the gradient of the mean (Irsoy et al. 2020); original: word2vec.c's and gensim's.",
+        choices=("corrected", "original"),
+    )

@@ -1,0 +1,63 @@
+"""Every error w2v raises on purpose; the command line prints them as one line and exits 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class W2VError(Exception):
+    """Base of all errors that w2v raises on purpose; its text says what, where, got, and what to do."""
+
+
+class ConfigError(W2VError, ValueError):
+    """A setting is out of range, or two settings contradict each other."""
+
+
+class CorpusError(W2VError, ValueError):
+    """The text cannot be read, decoded or turned into anything to train on."""
+
+
+class FormatError(W2VError, ValueError):
+    """A file of vectors is broken, or not of the kind it was taken for."""
+
+
+class TrainingError(W2VError, ArithmeticError):
+    """Training cannot go on: the weights are no longer finite."""
+
+
+class UnknownWordError(W2VError, KeyError):
+    """A word is not in the vocabulary.
+
+    Parameters
+    ----------
+    word : str
+        The word that was asked for.
+    suggestions : sequence of str
+        Words of the vocabulary with the nearest spelling, best first.
+    """
+
+    def __init__(self, word: str, suggestions: Sequence[str] = ()) -> None:
+        super().__init__(word, tuple(suggestions))
+        self.word = word
+        self.suggestions = tuple(suggestions)
+
+    def __str__(self) -> str:
+        hint = f"; nearest spellings: {', '.join(self.suggestions)}" if self.suggestions else ""
+        return f"{self.word!r} is not in the vocabulary{hint}"
+
+
+class MissingExtraError(W2VError, ImportError):
+    """An optional package is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The package that could not be imported.
+    extra : str
+        The extra of w2v that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; install it with: pip install 'w2v[{extra}]'")
+        self.package = package
+        self.extra = extra

@@ -1,0 +1,54 @@
+"""The vocabulary: words and their counts, row i is word i. No files, no text: see `w2v.corpus` and `w2v.formats`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.errors import ConfigError
+
+
+@dataclass(frozen=True, eq=False)
+class Vocab:
+    """Words in row order with their corpus counts.
+
+    Parameters
+    ----------
+    words : sequence of str, length V
+        Row i is word i. Distinct. A trained vocabulary stands in falling order of count, ties by first
+        appearance in the corpus.
+    counts : ndarray of int64, shape (V,)
+        Occurrences in the corpus, in tokens; 0 for a word of a given vocabulary that the corpus lacks.
+
+    Raises
+    ------
+    ConfigError
+        If a word stands twice, or the two lengths differ.
+    """
+
+    words: Sequence[str]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.counts):
+            raise ConfigError(f"a vocabulary of {len(self.words)} words has {len(self.counts)} counts")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Map from word to row, made at first use."""
+        index = {word: word_id for word_id, word in enumerate(self.words)}
+        if len(index) != len(self.words):
+            seen: set[str] = set()
+            twice = next(word for word in self.words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
+            raise ConfigError(f"the word {twice!r} stands twice in the vocabulary")
+        return index
