@@ -1,0 +1,59 @@
+"""The command line: each command parses, makes a config, calls the library once and prints."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from w2v import __version__
+from w2v.errors import W2VError
+
+_COMMANDS: dict[str, str] = {}
+
+
+class _Commands(click.Group):
+    """Commands are imported when they are needed; library errors become one line and exit 1."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        module, attribute = _COMMANDS[name].split(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (W2VError, OSError) as error:
+            if ctx.params.get("debug"):
+                raise
+            click.echo(f"Error: {_one_line(error)}", err=True)
+            ctx.exit(1)
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and not isinstance(error, W2VError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror.lower()}"
+    return " ".join(str(error).split("\n"))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, prog_name="w2v")
+def cli(debug: bool) -> None:
+    """Train static word vectors fast, and use them in PyTorch."""
+
+
+def main() -> None:
+    """Run the command line; Ctrl-C exits 130."""
+    try:
+        cli(standalone_mode=True)
+    except KeyboardInterrupt:
+        sys.exit(130)
