@@ -2,4 +2,64 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from w2v.embeddings import Embeddings, Neighbor
+    from w2v.errors import (
+        ConfigError,
+        CorpusError,
+        FormatError,
+        MissingExtraError,
+        TrainingError,
+        UnknownWordError,
+        W2VError,
+    )
+    from w2v.formats import load
+    from w2v.vocab import Vocab
+
 __version__ = "0.1.0"
+__all__ = [
+    "ConfigError",
+    "CorpusError",
+    "Embeddings",
+    "FormatError",
+    "MissingExtraError",
+    "Neighbor",
+    "TrainingError",
+    "UnknownWordError",
+    "Vocab",
+    "W2VError",
+    "load",
+]
+
+_ERRORS = (
+    "ConfigError",
+    "CorpusError",
+    "FormatError",
+    "MissingExtraError",
+    "TrainingError",
+    "UnknownWordError",
+    "W2VError",
+)
+# Imported at first use, so that `import w2v` and `w2v --help` are light.
+_HOME = {
+    **dict.fromkeys(_ERRORS, "w2v.errors"),
+    "Embeddings": "w2v.embeddings",
+    "Neighbor": "w2v.embeddings",
+    "Vocab": "w2v.vocab",
+    "load": "w2v.formats",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

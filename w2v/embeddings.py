@@ -1,4 +1,4 @@
-"""Embeddings: words with their vectors, and the questions one asks of them. No training; files only through `w2v.formats`."""
+"""Embeddings: words with their vectors, and the questions one asks of them. No training, no reading of files."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class Embeddings:
         How the vectors came to be: settings, corpus fingerprint, versions, seed.
     training : TrainingReport, optional
         What training measured; present on a freshly trained model.
+    history : sequence of mapping, optional
+        The reports of training, one a line of `training.jsonl`, of a model that was read from its folder.
 
     Raises
     ------
@@ -58,12 +60,15 @@ class Embeddings:
     context: NDArray[np.float32] | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     training: TrainingReport | None = None
+    history: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
         for name in ("vectors", "context"):
             matrix = getattr(self, name)
             if matrix is not None and (matrix.ndim != 2 or len(matrix) != len(self.vocab)):
-                raise ConfigError(f"{name} has shape {matrix.shape}, but the vocabulary has {len(self.vocab)} words")
+                raise ConfigError(
+                    f"{name} has shape {matrix.shape}, but the vocabulary has {len(self.vocab)} words"
+                )
 
     @property
     def words(self) -> Sequence[str]:
