@@ -1,4 +1,4 @@
-"""Embeddings: words with their vectors, and the questions one asks of them. No training, no reading of files."""
+"""Embeddings: words with their vectors, and the questions one asks of them. No training, no files."""
 
 from __future__ import annotations
 

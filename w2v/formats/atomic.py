@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all: written under another name beside it, synced, renamed."""
+"""Files and folders that appear whole or not at all: written under another name, synced, renamed."""
 
 from __future__ import annotations
 

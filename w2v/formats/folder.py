@@ -1,8 +1,8 @@
 """The model folder, w2v's own format: everything a model has, each part in a file that other tools can read.
 
-`vectors.npy` and, where kept, `context.npy` (V, D) float32; `vocab.tsv` (word, count); `config.json` (settings
-and origin of the vectors); `training.jsonl` (one report of training a line). Written whole or not at all,
-opened memory-mapped, never with pickle.
+`vectors.npy` and, where kept, `context.npy` (V, D) float32; `vocab.tsv` (word, count); `config.json`
+(settings and origin of the vectors); `training.jsonl` (one report of training a line). Written whole or not
+at all, opened memory-mapped, never with pickle.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def is_only_model(path: str | Path) -> bool:
 
 
 def check_model_target(path: str | Path) -> None:
-    """Raise FormatError now if `write_folder` would refuse this path later; for use before a long training."""
+    """Raise FormatError now if `write_folder` would refuse this path later: ask before a long training."""
     check_folder(path, replaceable=is_only_model)
 
 

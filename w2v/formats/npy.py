@@ -16,7 +16,7 @@ FLOATS = ("float16", "float32", "float64")
 
 
 def write_matrix(file: BinaryIO, matrix: NDArray[Any], dtype: DTypeLike = np.float32) -> None:
-    """Write a matrix as `.npy`: C order, little-endian, cast to `dtype`; a strided view is not copied whole."""
+    """Write a matrix as `.npy`: in C order, cast to `dtype`; a strided view is not copied whole."""
     wanted = np.dtype(dtype).newbyteorder("<")
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
