@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,6 +106,17 @@ class Embeddings:
             rows = slice(start, start + _ROWS_AT_ONCE)
             norms[rows] = np.linalg.norm(self.vectors[rows], axis=1)
         return norms
+
+    def rows(self, selection: slice | Sequence[int]) -> Embeddings:
+        """Return the embeddings of some rows only, in the order given; a slice is a view, a list a copy."""
+        if isinstance(selection, slice):
+            words, index = list(self.words[selection]), selection
+        else:
+            words = [self.words[word_id] for word_id in selection]
+            index = np.asarray(selection, np.int64)
+        context = None if self.context is None else self.context[index]
+        vocab = Vocab(words, self.counts[index])
+        return replace(self, vocab=vocab, vectors=self.vectors[index], context=context, training=None)
 
     def word_id(self, word: str) -> int:
         """Return the row of a word.

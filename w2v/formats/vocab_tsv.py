@@ -6,19 +6,16 @@ lone surrogate, which UTF-8 cannot hold, as `\uDC80`.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 
 from w2v.errors import FormatError
 from w2v.formats.atomic import new_file
+from w2v.formats.escapes import escape, unescape
 from w2v.vocab import Vocab
 
 _TAB, _NEWLINE = 9, 10
-_ESCAPED = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-_TO_ESCAPE = re.compile("[\\\\\t\n\r\ud800-\udfff]")
-_ESCAPE = re.compile(r"\\(u[dD][89a-fA-F][0-9a-fA-F]{2}|.|$)", re.DOTALL)
 
 
 def write_vocab(vocab: Vocab, path: str | Path) -> None:
@@ -47,7 +44,7 @@ def read_vocab(path: str | Path) -> Vocab:
         raise FormatError(f"{path}:{line}: not UTF-8 at byte {error.start} of the file") from None
     words = fields[:-1:2]
     if b"\\" in data:
-        words = [_unescape(word, path, line) for line, word in enumerate(words, 1)]
+        words = [unescape(word, f"{path}:{line}") for line, word in enumerate(words, 1)]
     vocab = Vocab(words, _counts(fields[1::2], path))
     _check_distinct(vocab, path)
     return vocab
@@ -57,25 +54,6 @@ def dump_vocab(vocab: Vocab) -> bytes:
     """Return the bytes of the vocabulary file."""
     pairs = zip(vocab.words, vocab.counts.tolist(), strict=True)
     return "".join(f"{escape(word)}\t{count}\n" for word, count in pairs).encode()
-
-
-def escape(word: str) -> str:
-    """Return a word with backslash, tab, line ends and lone surrogates escaped."""
-    return _TO_ESCAPE.sub(lambda hit: _ESCAPED.get(hit[0]) or f"\\u{ord(hit[0]):04X}", word)
-
-
-def _unescape(word: str, path: str | Path, line: int) -> str:
-    def original(hit: re.Match[str]) -> str:
-        if hit[1].startswith("u") and len(hit[1]) > 1:
-            return chr(int(hit[1][1:], 16))
-        try:
-            return {"\\": "\\", "t": "\t", "n": "\n", "r": "\r"}[hit[1]]
-        except KeyError:
-            raise FormatError(
-                f"{path}:{line}: unknown escape {hit[0]!r}; a backslash itself is written as two"
-            ) from None
-
-    return _ESCAPE.sub(original, word) if "\\" in word else word
 
 
 def _check_lines(data: bytes, path: str | Path) -> None:

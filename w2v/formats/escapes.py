@@ -1,0 +1,43 @@
+r"""Words on one line: escapes for the letters that a text format cannot hold.
+
+Backslash, tab, newline, carriage return and space are `\\`, `\t`, `\n`, `\r` and `\s`, the empty word is `\e`,
+and any other letter, a lone surrogate for instance, is its UTF-16 code: `\uDC80`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from w2v.errors import FormatError
+
+_SHORT = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", " ": "\\s", "": "\\e"}
+_LONG = {escaped[1]: letter for letter, escaped in _SHORT.items()}
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|$)", re.DOTALL)
+LINE_BREAKERS = re.compile("[\\\\\t\n\r\ud800-\udfff]")
+FIELD_BREAKERS = re.compile("[\\\\\t\n\r\v\f \ud800-\udfff]")
+
+
+def escape(word: str, breakers: re.Pattern[str] = LINE_BREAKERS) -> str:
+    """Return a word with the letters that `breakers` finds escaped."""
+    if not word and breakers is FIELD_BREAKERS:
+        return _SHORT[""]
+    return breakers.sub(lambda hit: _SHORT.get(hit[0]) or f"\\u{ord(hit[0]):04X}", word)
+
+
+def unescape(word: str, where: str) -> str:
+    """Return the word that was escaped; `where` is for the error.
+
+    Raises
+    ------
+    FormatError
+        If a backslash begins no known escape.
+    """
+
+    def original(hit: re.Match[str]) -> str:
+        if len(hit[1]) == 5:
+            return chr(int(hit[1][1:], 16))
+        if hit[1] not in _LONG:
+            raise FormatError(f"{where}: unknown escape {hit[0]!r}; a backslash itself is written as two")
+        return _LONG[hit[1]]
+
+    return _ESCAPE.sub(original, word) if "\\" in word else word

@@ -1,0 +1,47 @@
+"""GloVe text: a line `word number number ...` a word, and no header.
+
+The first line tells how many numbers a row has. Some published files (glove.840B) have words with spaces; the
+last D fields are the numbers, and all before them is the word, unless every field but the first is a number:
+such a line is too long, not a word with spaces.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from w2v.embeddings import Embeddings
+from w2v.formats.kind import Format, new_packed_file
+from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.rows import RowCollector
+from w2v.formats.source import Source
+from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines
+from w2v.formats.word2vec_header import find_header
+from w2v.formats.word_checks import words_for_fields
+
+
+def detects(source: Source) -> bool:
+    """Say whether a source is GloVe text; lines `word 5` are taken for counts, not for vectors."""
+    line = source.head.split(b"\n", 1)[0]
+    n_numbers = count_numbers(line)
+    if b"\0" in line or find_header(source) is not None:
+        return False
+    return n_numbers > 1 or (n_numbers == 1 and not line.split()[-1].isdigit())
+
+
+def read(source: Source, options: ReadOptions) -> Embeddings:
+    """Read GloVe text."""
+    dimensions = count_numbers(source.head.split(b"\n", 1)[0])
+    collector = RowCollector(source, dimensions, options)
+    read_lines(source, collector, spaces_in_words=True)
+    return collector.finish(FORMAT.name)
+
+
+def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+    """Write GloVe text, packed if the suffix says so."""
+    words = words_for_fields(model.words, FORMAT.title, options)
+    check_finite(model.vectors, model.words)
+    with new_packed_file(path) as file:
+        write_lines(file, model.vectors, words)
+
+
+FORMAT = Format("glove", "GloVe text", (".glove",), detects, read, write, carries_packing=True)

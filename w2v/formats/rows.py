@@ -1,0 +1,215 @@
+"""Rows on their way from a file into a matrix: checked, pruned, bad ones refused or counted."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.embeddings import Embeddings
+from w2v.errors import FormatError
+from w2v.formats.escapes import unescape
+from w2v.formats.options import ReadOptions
+from w2v.formats.source import Source
+from w2v.vocab import Vocab
+
+_LOG = logging.getLogger(__name__)
+MOST_DIMENSIONS = 1_000_000
+_BLOCK_BYTES = 1 << 26
+
+
+class RowCollector:
+    """Gather rows, block by block, so that no more than the matrix and one block are ever held.
+
+    Parameters
+    ----------
+    source : Source
+    dimensions : int
+        D, the length of every row.
+    options : ReadOptions
+    promised : int, optional
+        How many rows the header promises.
+    least_bytes : int
+        The fewest bytes that a row can take in the file; with the size of a plain file they tell, before
+        anything is allocated, whether the promise can be true.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        dimensions: int,
+        options: ReadOptions,
+        *,
+        promised: int | None = None,
+        least_bytes: int = 1,
+    ) -> None:
+        self.source = source
+        self.dimensions = dimensions
+        self.options = options
+        self.promised = promised
+        self.words: list[str] = []
+        self.skipped: Counter[str] = Counter()
+        self.n_seen = 0
+        self._first_row: dict[str, int] = {}
+        self._blocks: list[NDArray[np.float32]] = []
+        self._n_used = 0
+        self._check_promise(least_bytes)
+
+    def _check_promise(self, least_bytes: int) -> None:
+        if not 1 <= self.dimensions <= MOST_DIMENSIONS:
+            raise FormatError(
+                f"{self.source}: expected 1 to {MOST_DIMENSIONS:,} dimensions, got {self.dimensions:,}"
+            )
+        size = self.source.size
+        if self.promised is not None and size is not None and self.promised * least_bytes > size:
+            raise FormatError(
+                f"{self.source}: the header promises {self.promised:,} rows of {self.dimensions:,} numbers, "
+                f"at least {self.promised * least_bytes:,} bytes, but the file has {size:,}"
+            )
+
+    @property
+    def is_done(self) -> bool:
+        """All rows that were asked for are there; the rest of the file is of no interest."""
+        return self.options.top is not None and len(self.words) >= self.options.top
+
+    def room(self) -> NDArray[np.float32]:
+        """Return free rows, float32, shape (n >= 1, D), to be filled from the first one on."""
+        if not self._blocks or self._n_used == len(self._blocks[-1]):
+            self._blocks.append(np.empty((self._block_rows(), self.dimensions), np.float32))
+            self._n_used = 0
+        return self._blocks[-1][self._n_used :]
+
+    def _block_rows(self) -> int:
+        """One block for all rows where their number is sure; memory that is not filled costs nothing."""
+        at_once = max(1, _BLOCK_BYTES // (4 * self.dimensions))
+        if self.promised is None or self.source.size is None or self._blocks:
+            return at_once
+        most = [self.promised, self.options.top, len(self.options.words) if self.options.words else None]
+        return max(1, min(n for n in most if n is not None))
+
+    def take(self, words: Sequence[str | None], where: Callable[[int], str], *, is_finite: bool) -> None:
+        """Accept the rows that were filled in, one a word.
+
+        Parameters
+        ----------
+        words : sequence of str or None
+            None for a word that is not UTF-8.
+        where : callable
+            Says where in the file row i of these lies.
+        is_finite : bool
+            Whether the numbers are known to be finite.
+        """
+        rows = self.room()[: len(words)]
+        finite = None if is_finite or np.isfinite(rows).all() else np.isfinite(rows).all(axis=1)
+        kept = []
+        for i, word in enumerate(words):
+            if self.is_done:
+                break
+            self.n_seen += 1
+            if self._is_good(word, i, where, finite is None or bool(finite[i])):
+                kept.append(i)
+        if len(kept) < len(words):
+            rows[: len(kept)] = rows[kept]
+        self._n_used += len(kept)
+
+    def _is_good(self, word: str | None, i: int, where: Callable[[int], str], is_finite: bool) -> bool:
+        if self.promised is not None and self.n_seen > self.promised:
+            self.bad("beyond the header's count", where(i), f"expected the end after {self.promised} rows")
+            return False
+        if word is None:
+            self.bad("not UTF-8", where(i), "the word is not UTF-8")
+            return False
+        if self.options.unescape:
+            word = unescape(word, where(i))
+        if not is_finite:
+            self.bad("not finite", where(i), f"the vector of {word!r} holds NaN or infinity")
+            return False
+        first = self._first_row.setdefault(word, self.n_seen)
+        if first != self.n_seen:
+            self.bad("duplicate word", where(i), f"the word {word!r} stands already in row {first}")
+            return False
+        if self.options.words is not None and word not in self.options.words:
+            return False
+        self.words.append(word)
+        return True
+
+    def bad(self, kind: str, where: str, message: str) -> None:
+        """Refuse a bad row, or count it where bad rows are to be skipped."""
+        if not self.options.skip_bad:
+            raise FormatError(f"{where}: {message} ('w2v convert --skip-bad' leaves bad rows out)")
+        self.skipped[kind] += 1
+
+    def bad_row(self, kind: str, where: str, message: str) -> None:
+        """Refuse or count a row that could not even be taken apart."""
+        self.n_seen += 1
+        self.bad(kind, where, message)
+
+    def finish(self, format_name: str) -> Embeddings:
+        """Check the header's promise, report what was skipped, and hand over words and matrix."""
+        if self.promised is not None and self.n_seen < self.promised and not self.is_done:
+            message = f"{self.source}: the header promises {self.promised} rows, the file has {self.n_seen}"
+            if not self.options.skip_bad:
+                raise FormatError(
+                    f"{message}; is it cut short? ('w2v convert --skip-bad' takes what is there)"
+                )
+            _LOG.warning("%s", message)
+        report_skipped(self.source, self.skipped)
+        vocab = Vocab(self.words, np.zeros(len(self.words), np.int64))
+        config = origin(self.source, format_name, self.skipped)
+        return check_pruned(Embeddings(vocab, self._matrix(), config=config), self.source, self.options)
+
+    def _matrix(self) -> NDArray[np.float32]:
+        """Join the blocks, giving each back as soon as it is copied."""
+        n = len(self.words)
+        if len(self._blocks) <= 1:
+            return self.room()[:0] if n == 0 else self._blocks[0][:n]
+        matrix = np.empty((n, self.dimensions), np.float32)
+        stop = n
+        while self._blocks:
+            block = self._blocks.pop()[: self._n_used]
+            matrix[stop - len(block) : stop] = block
+            stop -= len(block)
+            self._n_used = len(self._blocks[-1]) if self._blocks else 0
+        return matrix
+
+
+def origin(source: Source, format_name: str, skipped: Counter[str] | None = None) -> dict[str, Any]:
+    """Describe where vectors come from that have no config of their own."""
+    described: dict[str, Any] = {"file": str(source), "format": format_name}
+    if skipped:
+        described["skipped_rows"] = dict(skipped)
+    return {"source": described}
+
+
+def report_skipped(source: Source, skipped: Counter[str]) -> None:
+    """Log how many rows were left out, and why."""
+    if skipped:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.most_common())
+        _LOG.warning("%s: left out %d bad rows (%s)", source, sum(skipped.values()), kinds)
+
+
+def prune(model: Embeddings, source: Source, options: ReadOptions) -> Embeddings:
+    """Keep only the rows that were asked for, of vectors that are already at hand."""
+    if options.words is not None:
+        kept = [word_id for word_id, word in enumerate(model.words) if word in options.words]
+        model = model.rows(kept[: options.top])
+    elif options.top is not None and options.top < len(model):
+        model = model.rows(slice(options.top))
+    return check_pruned(model, source, options)
+
+
+def check_pruned(model: Embeddings, source: Source, options: ReadOptions) -> Embeddings:
+    """Say which of the wanted words are missing; none at all is an error."""
+    if options.words is None:
+        return model
+    missing = sorted(options.words.difference(model.words)) if options.top is None else []
+    if options.words and not len(model):
+        raise FormatError(f"{source}: holds none of the {len(options.words)} words that were asked for")
+    if missing:
+        shown = ", ".join(map(repr, missing[:5])) + (", …" if len(missing) > 5 else "")
+        _LOG.warning("%s: lacks %d of the %d words: %s", source, len(missing), len(options.words), shown)
+    return model
