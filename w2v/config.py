@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import math
 import os
@@ -81,7 +82,9 @@ class TrainConfig(_Checked):
     shrink_windows: bool = setting(True, "Draw each window's width from 1..window; otherwise it is fixed.")
     negative: int = setting(5, "Negative samples a pair.", low=1, high=1_000)
     ns_exponent: float = setting(0.75, "Negatives are drawn by count ** ns_exponent.", low=-10, high=10)
-    sample: float = setting(1e-3, "Subsample words of a higher relative frequency; 0 keeps all.", low=0, high=1)
+    sample: float = setting(
+        1e-3, "Subsample words of a higher relative frequency; 0 keeps all.", low=0, high=1
+    )
     alpha: float | None = setting(None, "Learning rate at the start (default: by model).", above=0, high=10)
     min_alpha: float = setting(1e-4, "Learning rate at the end.", low=0, high=10)
     epochs: int = setting(5, "Passes over the corpus.", low=1)
@@ -92,3 +95,35 @@ class TrainConfig(_Checked):
         "corrected: the gradient of the mean (Irsoy et al. 2020); original: word2vec.c's and gensim's.",
         choices=("corrected", "original"),
     )
+
+
+@dataclass(frozen=True)
+class CorpusConfig(_Checked):
+    """How text is read."""
+
+    lowercase: bool = setting(False, "Lower-case the words, as Python's str.lower.")
+    encoding: str = setting("utf-8", "Text encoding of the files, any that Python knows.")
+    errors: str = setting(
+        "strict",
+        "strict: text that cannot be decoded is an error; replace: it becomes U+FFFD, counted and reported.",
+        choices=("strict", "replace"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _is_text_encoding(self.encoding):
+            raise ConfigError(
+                "encoding must be a text encoding that Python knows, such as gb18030, utf-16 or latin-1; "
+                f"got {self.encoding!r}"
+            )
+
+
+def _is_text_encoding(name: str) -> bool:
+    try:
+        codecs.getincrementaldecoder(name)
+        b"a".decode(name)
+    except UnicodeError:  # a lone "a" is half a character in UTF-16
+        return True
+    except (LookupError, TypeError, ValueError):
+        return False
+    return True

@@ -1,0 +1,79 @@
+"""Text into ids: files and token lists, read once, become a memory-mapped stream that a cache keeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from w2v.config import CorpusConfig, VocabConfig
+from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Progress
+from w2v.vocab import Vocab
+
+__all__ = ["CorpusReport", "EncodedCorpus", "Progress", "Source", "encode"]
+
+PathLike: TypeAlias = "str | os.PathLike[str]"
+Source: TypeAlias = "PathLike | Sequence[PathLike] | Iterable[Sequence[str]] | EncodedCorpus"
+
+
+def encode(
+    source: Source,
+    *,
+    corpus: CorpusConfig | None = None,
+    vocab: VocabConfig | Vocab | None = None,
+    cache_dir: PathLike | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> EncodedCorpus:
+    """Read a corpus once and encode it as ids.
+
+    Parameters
+    ----------
+    source : path-like, sequence of path-like, or iterable of sequences of str
+        Files, folders (read to any depth in sorted order, hidden files left out) or "-" for standard input:
+        one sentence a line, tokens separated as by `str.split()`, plain or packed (gzip, bzip2, xz,
+        Zstandard; told by content). Or sentences from Python, each a list of tokens: any iterable, also a
+        generator, is read once. An `EncodedCorpus` is returned as it is.
+    corpus : CorpusConfig, optional
+        How the text is read.
+    vocab : VocabConfig or Vocab, optional
+        Which words get a row: the most frequent ones, or a given vocabulary's in their order.
+    cache_dir : path-like, optional
+        Where encoded files are kept, so that the next run starts at once; by default the user's cache folder.
+        Standard input and sentences from Python are not kept.
+    cache : bool
+        False: keep nothing; what is needed meanwhile stands in the system's folder for temporary files.
+    progress : callable, optional
+        Called while files are read, with the bytes of the files read so far and all bytes (None if not
+        known).
+
+    Returns
+    -------
+    EncodedCorpus
+
+    Raises
+    ------
+    CorpusError
+        If the source is no text, cannot be decoded, or holds no word to keep.
+    OSError
+        If a file cannot be read, or the cache not be written.
+
+    Examples
+    --------
+    >>> from w2v.config import VocabConfig
+    >>> from w2v.corpus import encode
+    >>> encode([["to", "be", "or"], ["not", "to", "be"]], vocab=VocabConfig(min_count=1))
+    EncodedCorpus(6 tokens, 2 sentences, 4 of 4 words)
+    """
+    if isinstance(source, EncodedCorpus):
+        return source
+    from w2v.corpus.cache import open_cache
+    from w2v.corpus.encoder import encode_source
+
+    return encode_source(
+        source,
+        corpus or CorpusConfig(),
+        vocab or VocabConfig(),
+        cache=open_cache(cache_dir, keep=cache),
+        progress=progress,
+    )
