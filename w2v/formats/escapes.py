@@ -1,7 +1,7 @@
 r"""Words on one line: escapes for the letters that a text format cannot hold.
 
-Backslash, tab, newline, carriage return and space are `\\`, `\t`, `\n`, `\r` and `\s`, the empty word is `\e`,
-and any other letter, a lone surrogate for instance, is its UTF-16 code: `\uDC80`.
+Backslash, tab, newline, carriage return and space are `\\`, `\t`, `\n`, `\r` and `\s`, the empty word is
+`\e`, and any other letter, a lone surrogate for instance, is its UTF-16 code: `\uDC80`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _LONG = {escaped[1]: letter for letter, escaped in _SHORT.items()}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|$)", re.DOTALL)
 LINE_BREAKERS = re.compile("[\\\\\t\n\r\ud800-\udfff]")
 FIELD_BREAKERS = re.compile("[\\\\\t\n\r\v\f \ud800-\udfff]")
+LABEL_BREAKERS = re.compile("[\\\\\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
 
 
 def escape(word: str, breakers: re.Pattern[str] = LINE_BREAKERS) -> str:
@@ -24,8 +25,14 @@ def escape(word: str, breakers: re.Pattern[str] = LINE_BREAKERS) -> str:
     return breakers.sub(lambda hit: _SHORT.get(hit[0]) or f"\\u{ord(hit[0]):04X}", word)
 
 
-def unescape(word: str, where: str) -> str:
-    """Return the word that was escaped; `where` is for the error.
+def unescape(word: str, where: str | None) -> str:
+    """Return the word that was escaped.
+
+    Parameters
+    ----------
+    word : str
+    where : str or None
+        Where the word stands, for the error; None leaves unknown escapes as they are.
 
     Raises
     ------
@@ -37,6 +44,8 @@ def unescape(word: str, where: str) -> str:
         if len(hit[1]) == 5:
             return chr(int(hit[1][1:], 16))
         if hit[1] not in _LONG:
+            if where is None:
+                return hit[0]
             raise FormatError(f"{where}: unknown escape {hit[0]!r}; a backslash itself is written as two")
         return _LONG[hit[1]]
 

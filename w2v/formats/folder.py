@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.formats.atomic import check_folder, new_folder
+from w2v.formats.kind import Format
 from w2v.formats.npy import open_matrix, write_matrix
+from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.rows import prune
+from w2v.formats.source import Source
 from w2v.formats.vocab_tsv import dump_vocab, read_vocab
 from w2v.vocab import Vocab
 
@@ -157,3 +161,18 @@ def _read_json(data: bytes, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise FormatError(f"{where}: expected a JSON object, got {type(value).__name__}")
     return value
+
+
+def _detects(source: Source) -> bool:
+    return source.is_folder and is_model_folder(source.path)
+
+
+def _read(source: Source, options: ReadOptions) -> Embeddings:
+    return prune(read_folder(source.path), source, options)
+
+
+def _write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+    write_folder(model, path)
+
+
+FORMAT = Format("folder", "w2v model folder", ("",), _detects, _read, _write)

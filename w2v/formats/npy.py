@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,9 +24,25 @@ def write_matrix(file: BinaryIO, matrix: NDArray[Any], dtype: DTypeLike = np.flo
         header, {"descr": wanted.str, "fortran_order": False, "shape": matrix.shape}
     )
     file.write(header.getvalue())
+    file.writelines(block.data for block in row_blocks(matrix, wanted))
+
+
+def row_blocks(matrix: NDArray[Any], dtype: DTypeLike) -> Iterator[NDArray[Any]]:
+    """Yield a matrix block by block, contiguous and cast.
+
+    Raises
+    ------
+    FormatError
+        If a finite number becomes infinite in the narrower dtype.
+    """
     for start in range(0, len(matrix), ROWS_AT_ONCE):
-        block = np.ascontiguousarray(matrix[start : start + ROWS_AT_ONCE], wanted)
-        file.write(block.data)
+        rows = matrix[start : start + ROWS_AT_ONCE]
+        with np.errstate(over="ignore"):
+            block = np.ascontiguousarray(rows, dtype)
+        if block.dtype.itemsize < rows.dtype.itemsize and np.isinf(block).any() and not np.isinf(rows).any():
+            row = start + int(np.argmax(np.isinf(block).any(axis=1)))
+            raise FormatError(f"row {row} has a number too large for {block.dtype.name} (the most is 65,504)")
+        yield block
 
 
 def open_matrix(path: str | Path, *, rows: int | None = None) -> NDArray[np.floating[Any]]:

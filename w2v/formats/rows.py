@@ -20,6 +20,7 @@ from w2v.vocab import Vocab
 _LOG = logging.getLogger(__name__)
 MOST_DIMENSIONS = 1_000_000
 _BLOCK_BYTES = 1 << 26
+_ROWS_AT_ONCE = 8192
 
 
 class RowCollector:
@@ -104,7 +105,7 @@ class RowCollector:
             Whether the numbers are known to be finite.
         """
         rows = self.room()[: len(words)]
-        finite = None if is_finite or np.isfinite(rows).all() else np.isfinite(rows).all(axis=1)
+        finite = None if is_finite or np.isfinite(rows).all() else np.asarray(np.isfinite(rows).all(axis=1))
         kept = []
         for i, word in enumerate(words):
             if self.is_done:
@@ -175,6 +176,82 @@ class RowCollector:
             stop -= len(block)
             self._n_used = len(self._blocks[-1]) if self._blocks else 0
         return matrix
+
+
+def from_matrix(
+    words: Sequence[str],
+    counts: NDArray[np.int64] | None,
+    matrix: NDArray[np.floating[Any]],
+    source: Source,
+    options: ReadOptions,
+    format_name: str,
+) -> Embeddings:
+    """Make embeddings of words and a matrix that come from a stranger: checked, cast to float32, pruned.
+
+    Parameters
+    ----------
+    words : sequence of str, length V
+    counts : ndarray of int64, shape (V,), optional
+    matrix : ndarray of float16, float32 or float64, shape (V, D)
+        May be memory-mapped.
+    source : Source
+    options : ReadOptions
+    format_name : str
+
+    Raises
+    ------
+    FormatError
+        If a word stands twice or a row is not finite (unless bad rows are skipped), or V or D differ.
+    """
+    if len(words) != len(matrix):
+        raise FormatError(
+            f"{source}: expected a word for each of the {len(matrix)} rows, got {len(words)} words"
+        )
+    if options.words is None and options.top is not None and not options.skip_bad:
+        words, matrix = words[: options.top], matrix[: options.top]
+        counts = None if counts is None else counts[: options.top]
+    matrix = _as_float32(matrix)
+    kept, skipped = _good_rows(words, matrix, source, options)
+    report_skipped(source, skipped)
+    vocab = Vocab(words, np.zeros(len(words), np.int64) if counts is None else counts)
+    model = Embeddings(vocab, matrix, config=origin(source, format_name, skipped))
+    return prune(model if kept is None else model.rows(kept), source, options)
+
+
+def _as_float32(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
+    """Return native, row-major float32: the same matrix where it is that already, else a copy."""
+    if matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous:
+        return matrix.astype(np.float32, copy=False)
+    cast = np.empty(matrix.shape, np.float32)
+    for start in range(0, len(matrix), _ROWS_AT_ONCE):
+        with np.errstate(over="ignore"):
+            cast[start : start + _ROWS_AT_ONCE] = matrix[start : start + _ROWS_AT_ONCE]
+    return cast
+
+
+def _good_rows(
+    words: Sequence[str], matrix: NDArray[np.float32], source: Source, options: ReadOptions
+) -> tuple[list[int] | None, Counter[str]]:
+    """Return the rows to keep, None standing for all, and the kinds of those that are bad."""
+    bad: dict[int, tuple[str, str]] = {}
+    for start in range(0, len(matrix), _ROWS_AT_ONCE):
+        finite = np.isfinite(matrix[start : start + _ROWS_AT_ONCE]).all(axis=1)
+        for row in (start + np.flatnonzero(~finite)).tolist():
+            bad[row] = ("not finite", f"the vector of {words[row]!r} holds NaN or infinity")
+    if len(set(words)) < len(words):
+        first_row: dict[str, int] = {}
+        for row, word in enumerate(words):
+            if first_row.setdefault(word, row) != row:
+                bad.setdefault(
+                    row, ("duplicate word", f"{word!r} stands already in row {first_row[word] + 1}")
+                )
+    if bad and not options.skip_bad:
+        row = min(bad)
+        raise FormatError(
+            f"{source}: row {row + 1}: {bad[row][1]} ('w2v convert --skip-bad' leaves bad rows out)"
+        )
+    kept = [row for row in range(len(words)) if row not in bad] if bad else None
+    return kept, Counter(kind for kind, _ in bad.values())
 
 
 def origin(source: Source, format_name: str, skipped: Counter[str] | None = None) -> dict[str, Any]:

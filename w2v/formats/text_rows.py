@@ -1,4 +1,4 @@
-"""Lines of decimal numbers, with or without a word in front: what word2vec text, GloVe and projector files share."""
+"""Lines of decimal numbers, with a word in front or without: the rows of all text formats."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def count_numbers(line: bytes) -> int:
     return n
 
 
-def _exact_float32(text: bytes, column: int) -> np.float32:
+def _exact_float32(text: bytes, column: int) -> float:
     """Return the float32 nearest to a decimal number, ties to even, whatever its length or size."""
     if not _NUMBER.fullmatch(text):
         if _NOT_FINITE.fullmatch(text):
@@ -175,8 +175,8 @@ def _exact_float32(text: bytes, column: int) -> np.float32:
         # `double` is a tie, but the text, of which it is a rounding, may not be.
         exact = Decimal(text.decode())
         if exact != Decimal(double):
-            return max(nearest, other) if exact > Decimal(double) else min(nearest, other)
-    return nearest
+            return float(max(nearest, other) if exact > Decimal(double) else min(nearest, other))
+    return float(nearest)
 
 
 def write_lines(

@@ -1,7 +1,7 @@
 """word2vec text, which fastText's `.vec` is too: a line `V D`, then a line `word number number ...` a word.
 
-Written with the fewest digits that read back as the same float32. Words that are empty or hold white space are
-refused, or escaped on demand. Counts and context vectors are not carried.
+Written with the fewest digits that read back as the same float32. Words that are empty or hold white space
+are refused, or escaped on demand. Counts and context vectors are not carried.
 """
 
 from __future__ import annotations

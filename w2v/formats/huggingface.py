@@ -1,0 +1,190 @@
+"""A folder as on the Hugging Face Hub, which model2vec, sentence-transformers and tokenizers open.
+
+`model.safetensors` (`embeddings`, V + 1 rows), `tokenizer.json` (word level: text is split at white space,
+row i is word i), `config.json` (model2vec's: no normalisation, no cut of long texts), `modules.json` (so that
+`SentenceTransformer(folder)` works) and `vocab.tsv` (word, count). The last row is all zeros and belongs to
+the unknown word, which model2vec leaves out of its means and sentence-transformers counts as a zero.
+
+Folders of model2vec and of sentence-transformers' StaticEmbedding are read too; their tokens are the words.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.embeddings import Embeddings
+from w2v.errors import FormatError
+from w2v.formats.atomic import new_folder
+from w2v.formats.kind import Format
+from w2v.formats.npy import row_blocks
+from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.rows import from_matrix
+from w2v.formats.safetensors_file import Tensor, find_matrix, open_tensor, read_header, write_tensors
+from w2v.formats.source import Source
+from w2v.formats.vocab_tsv import dump_vocab, read_vocab
+from w2v.formats.word_checks import words_for_utf8
+
+_LOG = logging.getLogger(__name__)
+_MODEL, _TOKENIZER, _CONFIG, _MODULES, _VOCAB = (
+    "model.safetensors",
+    "tokenizer.json",
+    "config.json",
+    "modules.json",
+    "vocab.tsv",
+)
+_FILES = {_MODEL, _TOKENIZER, _CONFIG, _MODULES, _VOCAB}
+_NESTED = "0_StaticEmbedding"
+
+
+def detects(source: Source) -> bool:
+    """Say whether a source is a folder with a model and a tokenizer."""
+    return source.is_folder and _model_folder(source.path) is not None
+
+
+def _model_folder(path: Path) -> Path | None:
+    folders = (path, path / _NESTED)
+    return next((folder for folder in folders if _has(folder, _MODEL) and _has(folder, _TOKENIZER)), None)
+
+
+def _has(folder: Path, name: str) -> bool:
+    return (folder / name).is_file()
+
+
+def read(source: Source, options: ReadOptions) -> Embeddings:
+    """Read a folder of tokenizer and matrix; the row of the unknown word that `write` added is left out."""
+    folder = _model_folder(source.path)
+    if folder is None:
+        raise FormatError(f"{source}: expected a folder with {_MODEL} and {_TOKENIZER}")
+    path = folder / _MODEL
+    stored = read_header(path)
+    if {"mapping", "weights"} & stored.tensors.keys():
+        raise FormatError(f"{path}: a quantized model2vec model, whose rows are not vectors of words")
+    matrix = open_tensor(path, stored, find_matrix(path, stored))
+    words = _read_words(folder / _TOKENIZER)
+    counts = None
+    if _is_ours(folder):
+        vocab = read_vocab(folder / _VOCAB)
+        if list(vocab.words) != words[: len(vocab)] or len(words) != len(vocab) + 1:
+            raise FormatError(f"{folder}: {_VOCAB} and {_TOKENIZER} have different words")
+        if len(matrix) == len(words):
+            words, matrix, counts = words[:-1], matrix[:-1], vocab.counts
+    return from_matrix(words, counts, matrix, source, options, FORMAT.name)
+
+
+def _read_words(path: Path) -> list[str]:
+    """Return the tokens of a tokenizer in the order of their ids, which must run from 0 on."""
+    try:
+        tokenizer = json.loads(path.read_bytes())
+        vocab = tokenizer["model"]["vocab"]
+        if isinstance(vocab, list):
+            vocab = {piece: token_id for token_id, (piece, _) in enumerate(vocab)}
+        added = {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or ()}
+        ids = {**vocab, **added}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FormatError(
+            f"{path}: not a tokenizer with a vocabulary ({type(error).__name__}: {error})"
+        ) from None
+    if sorted(ids.values()) != list(range(len(ids))):
+        raise FormatError(f"{path}: expected token ids 0 to {len(ids) - 1}, each once")
+    return sorted(ids, key=ids.__getitem__)
+
+
+def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+    """Write the folder: whole, or not at all; one that w2v wrote before is replaced."""
+    words = words_for_utf8(model.words, "tokenizer.json")
+    split = [word for word in words if not word or word.split() != [word]]
+    if split:
+        _LOG.warning(
+            "%d words hold white space, %r for one: they have rows, but no text is split into them",
+            len(split),
+            split[0],
+        )
+    unknown = _free_name(model)
+    config = _config(model, options)
+    modules = [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}]
+    with new_folder(path, replaceable=_is_only_ours) as folder:
+        with (folder / _MODEL).open("wb") as file:
+            shape = (len(model) + 1, model.vector_size)
+            tensor = Tensor(shape, _with_zero_row(model.vectors, options.dtype))
+            write_tensors(file, {"embeddings": tensor}, {"format": "pt"}, options.dtype)
+        _write_json(folder / _TOKENIZER, _tokenizer([*words, unknown], unknown))
+        _write_json(folder / _CONFIG, config)
+        _write_json(folder / _MODULES, modules)
+        (folder / _VOCAB).write_bytes(dump_vocab(model.vocab))
+
+
+def _free_name(model: Embeddings) -> str:
+    """Return a name for the unknown word that no word has."""
+    name = "[UNK]"
+    while name in model.vocab:
+        name = f"[{name}]"
+    return name
+
+
+def _with_zero_row(vectors: NDArray[np.float32], dtype: str) -> Iterator[NDArray[Any]]:
+    yield from row_blocks(vectors, dtype)
+    yield np.zeros((1, vectors.shape[1]), dtype)
+
+
+def _tokenizer(tokens: list[str], unknown: str) -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {token: token_id for token_id, token in enumerate(tokens)},
+            "unk_token": unknown,
+        },
+    }
+
+
+def _config(model: Embeddings, options: WriteOptions) -> dict[str, Any]:
+    return {
+        "model_type": "model2vec",
+        "architectures": ["StaticModel"],
+        "hidden_dim": model.vector_size,
+        "max_length": None,
+        "normalize": False,
+        "embedding_dtype": options.dtype,
+        "w2v": {"words": len(model)},
+    }
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        config = json.loads((folder / _CONFIG).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and "w2v" in config and _has(folder, _VOCAB)
+
+
+def _is_only_ours(folder: Path) -> bool:
+    return _is_ours(folder) and {entry.name for entry in folder.iterdir()} <= _FILES
+
+
+FORMAT = Format(
+    "huggingface",
+    "Hugging Face folder (model2vec, sentence-transformers)",
+    (".hf",),
+    detects,
+    read,
+    write,
+    carries_float16=True,
+)
