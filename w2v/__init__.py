@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         UnknownWordError,
         W2VError,
     )
-    from w2v.formats import load
+    from w2v.formats import load, save_as
+    from w2v.formats.gensim_vectors import from_gensim
     from w2v.vocab import Vocab
 
 __version__ = "0.1.0"
@@ -31,7 +32,9 @@ __all__ = [
     "UnknownWordError",
     "Vocab",
     "W2VError",
+    "from_gensim",
     "load",
+    "save_as",
 ]
 
 _ERRORS = (
@@ -49,7 +52,9 @@ _HOME = {
     "Embeddings": "w2v.embeddings",
     "Neighbor": "w2v.embeddings",
     "Vocab": "w2v.vocab",
+    "from_gensim": "w2v.formats.gensim_vectors",
     "load": "w2v.formats",
+    "save_as": "w2v.formats",
 }
 
 

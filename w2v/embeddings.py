@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError, UnknownWordError
+from w2v.scoring import METRICS, best_rows, check_metric, row_norms, score_rows, unit_rows
 from w2v.vocab import Vocab
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gensim.models import KeyedVectors
+
     from w2v.train.report import TrainingReport
 
-METRICS = ("cosine", "dot", "euclidean", "manhattan")
-_ROWS_AT_ONCE = 4096
+__all__ = ["METRICS", "Embeddings", "Neighbor"]
 
 
 class Neighbor(NamedTuple):
@@ -101,22 +102,31 @@ class Embeddings:
     @cached_property
     def norms(self) -> NDArray[np.float32]:
         """L2 norm of every row, float32, shape (V,); computed once, a block of rows at a time."""
-        norms = np.empty(len(self), np.float32)
-        for start in range(0, len(self), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            norms[rows] = np.linalg.norm(self.vectors[rows], axis=1)
-        return norms
+        return row_norms(self.vectors)
 
     def rows(self, selection: slice | Sequence[int]) -> Embeddings:
         """Return the embeddings of some rows only, in the order given; a slice is a view, a list a copy."""
+        index: Any = selection
         if isinstance(selection, slice):
-            words, index = list(self.words[selection]), selection
+            words = list(self.words[selection])
         else:
             words = [self.words[word_id] for word_id in selection]
             index = np.asarray(selection, np.int64)
         context = None if self.context is None else self.context[index]
         vocab = Vocab(words, self.counts[index])
         return replace(self, vocab=vocab, vectors=self.vectors[index], context=context, training=None)
+
+    def context_only(self) -> Embeddings:
+        """Return embeddings whose vectors are the context vectors of this model.
+
+        Raises
+        ------
+        ConfigError
+            If the model has none.
+        """
+        if self.context is None:
+            raise ConfigError("the model has no context vectors")
+        return replace(self, vectors=self.context, context=None)
 
     def word_id(self, word: str) -> int:
         """Return the row of a word.
@@ -133,10 +143,9 @@ class Embeddings:
 
     def nearest_spellings(self, word: str, n: int = 3) -> list[str]:
         """Return up to n words of the vocabulary that are spelt like `word`, best first."""
-        folded = word.casefold()
-        exact = [known for known in (folded, word.title(), word.upper()) if known in self.vocab.index]
-        near = (known for known in self.words if abs(len(known) - len(word)) <= 2)
-        return list(dict.fromkeys(exact + difflib.get_close_matches(folded, near, n=n, cutoff=0.7)))[:n]
+        from w2v.spelling import nearest_spellings
+
+        return nearest_spellings(word, self.words, self.vocab.index, n)
 
     def neighbors(
         self,
@@ -145,6 +154,7 @@ class Embeddings:
         *,
         metric: str = "cosine",
         exclude: Iterable[str] = (),
+        restrict_vocab: int | None = None,
     ) -> list[Neighbor]:
         """Find the words nearest to a word or to a vector.
 
@@ -158,72 +168,126 @@ class Embeddings:
             Similarities are sorted falling, distances (L2, L1) rising.
         exclude : iterable of str
             Words to leave out.
+        restrict_vocab : int, optional
+            Look among the first N words only, the most frequent ones of a trained model.
 
         Returns
         -------
-        list of Neighbor, length min(n, V - excluded)
+        list of Neighbor, length min(n, candidates)
             Nearest first; equal scores in row order.
 
         Raises
         ------
         UnknownWordError
             If the query word has no row.
+        ConfigError
+            If the query vector has another length than D, or n, the metric or `restrict_vocab` is no good.
         """
-        left_out = {self.vocab.index[word] for word in exclude if word in self.vocab.index}
-        if isinstance(query, str):
-            left_out.add(self.word_id(query))
-            vector = self[query]
-        else:
-            vector = np.asarray(query, np.float32)
-            if vector.shape != (self.vector_size,):
-                raise ConfigError(f"expected a vector of shape ({self.vector_size},), got {vector.shape}")
-        scores = self.scores(vector, metric=metric)
-        order = _best(scores if metric in ("cosine", "dot") else -scores, n + len(left_out))
-        return [Neighbor(self.words[i], float(scores[i])) for i in order if i not in left_out][:n]
+        vector = self[query] if isinstance(query, str) else query
+        left_out = {*exclude, query} if isinstance(query, str) else set(exclude)
+        scores = self.scores(vector, metric=metric, restrict_vocab=restrict_vocab)
+        return self._nearest(scores, n, metric, left_out)
 
-    def scores(self, vector: NDArray[np.float32], *, metric: str = "cosine") -> NDArray[np.float32]:
+    def neighbors_of_all(
+        self, words: Sequence[str], n: int = 10, *, metric: str = "cosine", restrict_vocab: int | None = None
+    ) -> list[list[Neighbor]]:
+        """Find the neighbours of several words in one pass over the matrix; see `neighbors`."""
+        queries = np.array([self[word] for word in words], np.float32).reshape(-1, self.vector_size)
+        scores = score_rows(self._candidates(restrict_vocab), queries, metric, self._known_norms())
+        return [self._nearest(row, n, metric, {word}) for row, word in zip(scores, words, strict=True)]
+
+    def scores(
+        self,
+        vector: NDArray[np.floating[Any]],
+        *,
+        metric: str = "cosine",
+        restrict_vocab: int | None = None,
+    ) -> NDArray[np.float32]:
         """Score every word against a vector.
 
         Parameters
         ----------
-        vector : ndarray of float32, shape (D,)
+        vector : ndarray of float, shape (D,)
         metric : {"cosine", "dot", "euclidean", "manhattan"}
+        restrict_vocab : int, optional
+            Score the first N words only.
 
         Returns
         -------
-        ndarray of float32, shape (V,)
+        ndarray of float32, shape (V,) or (restrict_vocab,)
             Similarities, or distances for the last two. The cosine with a zero vector is 0.
         """
-        if metric not in METRICS:
-            raise ConfigError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}")
-        scores = np.empty(len(self), np.float32)
-        for start in range(0, len(self), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            block = self.vectors[rows]
-            if metric in ("cosine", "dot"):
-                scores[rows] = block @ vector
-            else:
-                scores[rows] = np.linalg.norm(block - vector, ord=2 if metric == "euclidean" else 1, axis=1)
-        if metric == "cosine":
-            lengths = self.norms * np.linalg.norm(vector)
-            np.divide(scores, lengths, out=scores, where=lengths > 0)
-        return scores
+        vector = np.asarray(vector, np.float32)
+        if vector.shape != (self.vector_size,):
+            raise ConfigError(f"expected a vector of shape ({self.vector_size},), got {vector.shape}")
+        candidates = self._candidates(restrict_vocab)
+        return np.asarray(score_rows(candidates, vector[np.newaxis], metric, self._known_norms())[0])
 
-    def analogy(self, a: str, b: str, c: str, n: int = 10, *, metric: str = "cosine") -> list[Neighbor]:
+    def _candidates(self, restrict_vocab: int | None) -> NDArray[np.float32]:
+        if restrict_vocab is not None and restrict_vocab < 1:
+            raise ConfigError(f"restrict_vocab must be at least 1; got {restrict_vocab}")
+        return self.vectors[:restrict_vocab]
+
+    def _known_norms(self) -> NDArray[np.float32] | None:
+        """Return the norms if they are computed already: one query finds them on its only pass by itself."""
+        return self.__dict__.get("norms")
+
+    def _nearest(
+        self, scores: NDArray[np.float32], n: int, metric: str, exclude: Iterable[str]
+    ) -> list[Neighbor]:
+        if n < 1:
+            raise ConfigError(f"the number of neighbours must be at least 1; got {n}")
+        left_out = {self.vocab.index[word] for word in exclude if word in self.vocab.index}
+        order = best_rows(scores, n + len(left_out), metric)
+        return [Neighbor(self.words[i], float(scores[i])) for i in order if i not in left_out][:n]
+
+    def analogy(
+        self,
+        a: str,
+        b: str,
+        c: str,
+        n: int = 10,
+        *,
+        metric: str = "cosine",
+        restrict_vocab: int | None = None,
+    ) -> list[Neighbor]:
         """Answer "a is to b as c is to ?" by 3CosAdd (Mikolov et al. 2013): nearest to b - a + c.
 
         For cosine the three vectors are first scaled to length 1, as in the paper; the other metrics take
-        them as they are. The three words are left out of the answers.
+        them as they are. The three words are left out of the answers. Parameters, order and errors are
+        those of `neighbors`.
         """
-        a_vector, b_vector, c_vector = (self[word] for word in (a, b, c))
+        terms = np.array([self[word] for word in (a, b, c)], np.float32)
         if metric == "cosine":
-            a_vector, b_vector, c_vector = (_unit(vector) for vector in (a_vector, b_vector, c_vector))
-        return self.neighbors(b_vector - a_vector + c_vector, n, metric=metric, exclude=(a, b, c))
+            terms = unit_rows(terms)
+        target = terms[1] - terms[0] + terms[2]
+        return self.neighbors(target, n, metric=metric, exclude=(a, b, c), restrict_vocab=restrict_vocab)
 
     def similarity(self, a: str, b: str, *, metric: str = "cosine") -> float:
         """Score two words against each other: a similarity, or a distance for euclidean and manhattan."""
-        pair = Embeddings(Vocab((b,), np.zeros(1, np.int64)), self[b][np.newaxis])
-        return float(pair.scores(self[a], metric=metric)[0])
+        check_metric(metric)
+        return float(score_rows(self[b][np.newaxis], self[a][np.newaxis], metric)[0, 0])
+
+    def centered(self) -> Embeddings:
+        """Return embeddings without the mean vector, which all words share; without context vectors."""
+        return self.without_top_components(0)
+
+    def without_top_components(self, n: int | None = None) -> Embeddings:
+        """Return embeddings without the mean and the n directions of greatest variance (Mu & Viswanath 2018).
+
+        These directions tell frequency more than meaning. The matrix is new; context vectors are left out.
+
+        Parameters
+        ----------
+        n : int, optional
+            By default D / 100, rounded, but at least 1, as in the paper.
+        """
+        from w2v.postprocessing import without_mean_and_top
+
+        n = max(1, round(self.vector_size / 100)) if n is None else n
+        vectors = without_mean_and_top(self.vectors, n)
+        config = {**self.config, "postprocessing": {"centered": True, "components_taken_out": n}}
+        return replace(self, vectors=vectors, context=None, config=config)
 
     def save(self, path: str | Path) -> None:
         """Write a model folder: whole, or not at all. An existing model folder at `path` is replaced."""
@@ -231,17 +295,21 @@ class Embeddings:
 
         write_folder(self, path)
 
+    def save_as(self, path: str | Path, **options: Any) -> None:
+        """Write any other format, told by `format=` or by the suffix of `path`; see `w2v.formats.save_as`."""
+        from w2v.formats import save_as
 
-def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    length = np.linalg.norm(vector)
-    return np.asarray(vector / length, np.float32) if length > 0 else vector
+        save_as(self, path, **options)
 
+    def to_gensim(self) -> KeyedVectors:
+        """Return a gensim KeyedVectors with a copy of the vectors, and the counts where they are known."""
+        from w2v.formats.gensim_vectors import to_gensim
 
-def _best(scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
-    """Return the rows of the n highest scores, highest first, ties in row order."""
-    n = min(n, len(scores))
-    if n <= 0:
-        return np.empty(0, np.int64)
-    bound = np.partition(scores, len(scores) - n)[len(scores) - n]
-    candidates = np.flatnonzero(scores >= bound)
-    return candidates[np.argsort(-scores[candidates], kind="stable")][:n]
+        return to_gensim(self)
+
+    @staticmethod
+    def from_gensim(vectors: Any) -> Embeddings:
+        """Copy a gensim KeyedVectors, or a gensim model; see `w2v.formats.gensim_vectors.from_gensim`."""
+        from w2v.formats.gensim_vectors import from_gensim
+
+        return from_gensim(vectors)

@@ -11,7 +11,14 @@ import click
 from w2v import __version__
 from w2v.errors import W2VError
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS: dict[str, str] = {
+    "info": "w2v.cli.query:info",
+    "neighbors": "w2v.cli.query:neighbors",
+    "analogy": "w2v.cli.query:analogy",
+    "similarity": "w2v.cli.query:similarity",
+    "convert": "w2v.cli.convert:convert",
+    "export": "w2v.cli.convert:export",
+}
 
 
 class _Commands(click.Group):

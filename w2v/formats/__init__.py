@@ -11,6 +11,7 @@ from w2v.formats.options import ReadOptions, WriteOptions
 
 if TYPE_CHECKING:
     from w2v.embeddings import Embeddings
+    from w2v.formats.kind import Format
 
 
 def load(
@@ -96,6 +97,13 @@ def save_as(
     ConfigError
         If the format is not known, only read, or has no float16.
     """
+    kind = writer_for(path, format=format, dtype=dtype)
+    if kind.write is not None:
+        kind.write(model, Path(path), WriteOptions(dtype, escape))
+
+
+def writer_for(path: str | Path, *, format: str | None = None, dtype: str = "float32") -> Format:  # noqa: A002
+    """Return the format that `save_as` would write, or raise ConfigError as it would."""
     from w2v.compression import split_suffix
     from w2v.formats.registry import WRITABLE, format_named, format_of_suffix
 
@@ -107,4 +115,4 @@ def save_as(
         raise ConfigError(f"{kind.name} has no {dtype}; npy, safetensors and huggingface do")
     if split_suffix(path)[1] is not None and not kind.carries_packing:
         raise ConfigError(f"{path}: {kind.name} is not packed; leave out the suffix {path.suffix}")
-    kind.write(model, path, WriteOptions(dtype, escape))
+    return kind

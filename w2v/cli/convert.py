@@ -1,0 +1,139 @@
+"""Commands that write vectors in other formats: convert and export, two spellings of one job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from w2v.cli.model_options import model_argument
+from w2v.formats.options import DTYPES
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# The names of `w2v.formats.registry`, which is not imported for --help; a test compares them.
+WRITABLE = (
+    "folder",
+    "word2vec",
+    "word2vec-bin",
+    "glove",
+    "npy",
+    "safetensors",
+    "projector",
+    "huggingface",
+)
+READABLE = (*WRITABLE, "fasttext-bin")
+
+_to_option = click.option(
+    "--to", "to_format", type=click.Choice(WRITABLE), help="Format to write.  [default: by the suffix of OUT]"
+)
+
+
+def _shared_options(command: Command) -> Command:
+    options = (
+        click.option(
+            "--from",
+            "from_format",
+            type=click.Choice(READABLE),
+            help="Format to read.  [default: by content]",
+        ),
+        click.option(
+            "--dtype",
+            type=click.Choice(DTYPES),
+            default="float32",
+            show_default=True,
+            help="float16 is for npy, safetensors, huggingface.",
+        ),
+        click.option("--top", type=click.IntRange(1), metavar="N", help="Keep only the first N words."),
+        click.option(
+            "--words",
+            "word_file",
+            type=click.Path(path_type=Path),
+            help="Keep only the words in this file, one a line (or word, tab, count).",
+        ),
+        click.option("--context", is_flag=True, help="Write the context vectors (w_out) instead."),
+        click.option(
+            "--skip-bad", is_flag=True, help="Leave out bad rows and say how many, instead of stopping."
+        ),
+        click.option(
+            "--escape",
+            is_flag=True,
+            help=r"Write words that word2vec or glove cannot carry with escapes (a space as \s).",
+        ),
+        click.option("--unescape", is_flag=True, help="Undo --escape in the words read."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command(no_args_is_help=True)
+@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
+@_to_option
+@_shared_options
+def convert(source: Path, target: Path, **options: Any) -> None:
+    """Read vectors of any format from IN and write them to OUT in another.
+
+    What IN is, and whether it is packed (gzip, bzip2, xz, Zstandard), its content tells. The suffix of OUT
+    tells what to write, unless --to does: .txt and .vec word2vec, .bin word2vec-bin, .npy, .safetensors, none
+    a model folder; .txt.gz and the like are packed. projector and huggingface write a folder.
+
+    \b
+    Example:
+      w2v convert glove.6B.100d.txt my_model
+      w2v convert GoogleNews-vectors-negative300.bin.gz top.npy --top 200000 --dtype float16
+    """
+    _convert(source, target, **options)
+
+
+@click.command(no_args_is_help=True)
+@model_argument
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="OUT",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Where to.",
+)
+@_to_option
+@_shared_options
+def export(model: Path, target: Path, **options: Any) -> None:
+    """Write a model in the format of another tool; the same as `w2v convert MODEL OUT`.
+
+    \b
+    Example:
+      w2v export my_model --to word2vec-bin -o vectors.bin
+      w2v export my_model --to huggingface -o my_static_model
+    """
+    _convert(model, target, **options)
+
+
+def _convert(
+    source: Path,
+    target: Path,
+    *,
+    to_format: str | None,
+    from_format: str | None,
+    dtype: str,
+    top: int | None,
+    word_file: Path | None,
+    context: bool,
+    skip_bad: bool,
+    escape: bool,
+    unescape: bool,
+) -> None:
+    from w2v.formats import load, save_as, writer_for
+    from w2v.formats.word_list import read_words
+
+    kind = writer_for(target, format=to_format, dtype=dtype)
+    words = read_words(word_file)[0] if word_file is not None else None
+    model = load(source, format=from_format, top=top, words=words, skip_bad=skip_bad, unescape=unescape)
+    if context:
+        model = model.context_only()
+    save_as(model, target, format=kind.name, dtype=dtype, escape=escape)
+    click.echo(f"{target}: {len(model):,} words, {model.vector_size} dimensions, {kind.title}", err=True)

@@ -1,0 +1,56 @@
+"""How commands print: aligned columns, also with wide letters, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+
+def shown(word: str) -> str:
+    """Return a word as it may be printed: control letters, which could steer the terminal, are escaped."""
+    if word.isprintable() and word:
+        return word
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in word) or '""'
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian wide letters two, accents none."""
+    columns = 0
+    for letter in text:
+        if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+            continue
+        columns += 2 if unicodedata.east_asian_width(letter) in ("W", "F") else 1
+    return columns
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """Fill a text up to a number of columns."""
+    blanks = " " * max(0, columns - width(text))
+    return blanks + text if right else text + blanks
+
+
+def print_table(
+    rows: Iterable[Sequence[str]], *, header: Sequence[str] = (), right: Sequence[int] = (), indent: int = 0
+) -> None:
+    """Print rows of text in aligned columns; the columns numbered in `right` are set to the right."""
+    table = [list(header)] if header else []
+    table += [list(row) for row in rows]
+    if not table:
+        return
+    widths = [max(map(width, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = [
+            pad(cell, columns, right=i in right)
+            for i, (cell, columns) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.echo(" " * indent + "  ".join(cells).rstrip())
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document, with letters as they are; a lone surrogate becomes its escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    click.echo(text.encode(errors="backslashreplace").decode())
