@@ -1,4 +1,4 @@
-"""Every setting with its default, range and help: the one place the library and the command line read them from."""
+"""Every setting with its default, range and help: the one place where library and command line read them."""
 
 from __future__ import annotations
 

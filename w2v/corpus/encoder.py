@@ -19,11 +19,12 @@ from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Progress
 from w2v.corpus.entry import Entry, StreamWriter, finish_entry, map_array, open_entry, write_stream
 from w2v.corpus.files import TextFile, find_files
 from w2v.corpus.sentences import EXAMPLE, encode_sentences, shown
-from w2v.corpus.table import BLOCK_BYTES, Scanner, lowered
+from w2v.corpus.table import Scanner, lowered
 from w2v.corpus.text import Tally, read_blocks
 from w2v.errors import CorpusError
 from w2v.vocab import Vocab
 
+_BLOCK_BYTES = 1 << 20
 _WORDS_AT_ONCE = 1 << 16
 
 
@@ -34,7 +35,7 @@ def encode_source(
     *,
     cache: Cache,
     progress: Progress | None,
-    block_bytes: int = BLOCK_BYTES,
+    block_bytes: int = _BLOCK_BYTES,
 ) -> EncodedCorpus:
     """Do what `w2v.corpus.encode` promises; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
@@ -121,7 +122,7 @@ def _encode_files(
     """Read files into an entry, and keep it in the cache if a later run can know it again."""
     tally = Tally()
     with StreamWriter(folder) as writer:
-        scanner = Scanner(writer, block_bytes=block_bytes)
+        scanner = Scanner(writer)
         _scan(files, config, tally, scanner, progress, block_bytes)
     report = CorpusReport(len(files), tally.bytes, scanner.n_blank, tally.replaced)
     if writer.n_tokens == 0:

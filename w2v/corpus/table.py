@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from w2v.corpus import scan
 from w2v.errors import CorpusError
 
-BLOCK_BYTES = 1 << 20
+_SLICE_BYTES = 1 << 17
 MAX_TYPES = 2**31 - 1
 _FIRST_CAPACITY = 1 << 15
 _LINES_AT_ONCE = 1 << 16
@@ -47,20 +47,22 @@ class Scanner:
     Parameters
     ----------
     sink : Sink
-    block_bytes : int
-        Most bytes handed to the compiled loop at once.
+    slice_bytes : int
+        Most bytes handed to the compiled loops at once.
     """
 
-    def __init__(self, sink: Sink, *, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, sink: Sink, *, slice_bytes: int = _SLICE_BYTES) -> None:
         self._sink = sink
-        self._block_bytes = block_bytes
+        self._slice_bytes = slice_bytes
         self._state = np.zeros(scan.N_STATE, np.int64)
-        self._text = np.zeros(2 * block_bytes + scan.PADDING, np.uint8)
+        self._text = np.zeros(2 * slice_bytes + scan.PADDING, np.uint8)
         self._end = 0
-        self._token_ids = np.empty(block_bytes // 2 + 2, np.int32)
-        self._sentence_ends = np.empty(block_bytes // 2 + 2, np.int64)
-        # SipHash wants a key that whoever wrote the text cannot know; the ids do not depend on it.
-        self._key = np.frombuffer(os.urandom(16), np.uint64).copy()
+        most_words = slice_bytes // 2 + 2
+        self._words = np.empty((most_words, scan.N_COLUMNS), np.uint64)
+        self._token_ids = np.empty(most_words, np.int32)
+        self._sentence_ends = np.empty(most_words, np.int64)
+        # Whoever wrote the text must not know the key of the hash.
+        self._key = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
         self._offsets = np.zeros(1, np.int64)
         self._counts = np.zeros(0, np.int64)
         self._blob = np.zeros(8 * _FIRST_CAPACITY, np.uint8)
@@ -106,13 +108,13 @@ class Scanner:
         CorpusError
             If the text is not UTF-8; with file, line and byte.
         """
-        for start in range(0, len(data), self._block_bytes):
-            block = np.frombuffer(data, np.uint8)[start : start + self._block_bytes]
-            self._append(block)
+        block = np.frombuffer(data, np.uint8)
+        for start in range(0, len(block), self._slice_bytes):
+            self._append(block[start : start + self._slice_bytes])
             self._scan()
 
-    def _append(self, block: NDArray[np.uint8]) -> None:
-        """Put a block behind the unfinished word of the last one, which moves to the front of the buffer."""
+    def _append(self, part: NDArray[np.uint8]) -> None:
+        """Put a slice behind the unfinished word of the last one, which moves to the front of the buffer."""
         word_start = int(self._state[scan.WORD_START])
         if word_start:
             kept = self._end - word_start
@@ -121,40 +123,45 @@ class Scanner:
             self._state[scan.WORD_START] = 0
             self._before += word_start
             self._end = kept
-        if (needed := self._end + len(block) + scan.PADDING) > len(self._text):
+        if (needed := self._end + len(part) + scan.PADDING) > len(self._text):
             self._text = _resized(self._text, 2 * needed)
-        self._text[self._end : self._end + len(block)] = block
-        self._end += len(block)
+        self._text[self._end : self._end + len(part)] = part
+        self._end += len(part)
         self._text[self._end] = ord(" ")
 
     def _scan(self) -> None:
+        is_valid, n_words, n_ends = scan.split_words(
+            self._text, self._end, self._state, self._key, self._words, self._sentence_ends
+        )
+        if not is_valid:
+            raise self._invalid_utf8()
+        n_numbered = 0
         while True:
-            status, n_ids, n_ends = scan.scan(
+            n_numbered = scan.number_words(
                 self._text,
-                self._end,
+                self._words,
+                n_numbered,
+                n_words,
                 self._state,
                 self._slots,
                 self._offsets,
                 self._counts,
                 self._blob,
-                self._key,
                 self._token_ids,
-                self._sentence_ends,
             )
-            self._sink.write(self._token_ids[:n_ids], self._sentence_ends[:n_ends])
-            if status == scan.DONE:
-                return
-            if status == scan.INVALID_UTF8:
-                raise self._invalid_utf8()
-            self._make_room()
+            if n_numbered == n_words:
+                break
+            self._make_room(int(self._words[n_numbered, scan.STOP] - self._words[n_numbered, scan.START]))
+        self._sink.write(self._token_ids[:n_words], self._sentence_ends[:n_ends])
 
-    def _make_room(self) -> None:
+    def _make_room(self, n_bytes: int) -> None:
+        """Make room for another type of n_bytes."""
         n_types = int(self._state[scan.N_TYPES])
         if n_types == len(self._counts):
             self._grow_table(2 * n_types)
         else:
-            used, word = int(self._offsets[n_types]), self._end - int(self._state[scan.WORD_START])
-            self._blob = _resized(self._blob, max(2 * len(self._blob), used + word + scan.PADDING))
+            needed = int(self._offsets[n_types]) + n_bytes + scan.PADDING
+            self._blob = _resized(self._blob, max(2 * len(self._blob), needed))
 
     def _grow_table(self, capacity: int) -> None:
         n_types = int(self._state[scan.N_TYPES])
