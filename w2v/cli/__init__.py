@@ -12,6 +12,7 @@ from w2v import __version__
 from w2v.errors import W2VError
 
 _COMMANDS: dict[str, str] = {
+    "vocab": "w2v.cli.vocab:vocab",
     "info": "w2v.cli.query:info",
     "neighbors": "w2v.cli.query:neighbors",
     "analogy": "w2v.cli.query:analogy",
@@ -38,7 +39,7 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except (W2VError, OSError) as error:
-            if ctx.params.get("debug"):
+            if ctx.params.get("debug") or isinstance(error, BrokenPipeError):  # click handles the latter
                 raise
             click.echo(f"Error: {_one_line(error)}", err=True)
             ctx.exit(1)

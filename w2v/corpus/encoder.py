@@ -126,10 +126,8 @@ def _encode_files(
         _scan(files, config, tally, scanner, progress, block_bytes)
     report = CorpusReport(len(files), tally.bytes, scanner.n_blank, tally.replaced)
     if writer.n_tokens == 0:
-        raise CorpusError(
-            f"{files[0].name}{' and so on' if len(files) > 1 else ''}: no words: files {report.files}, "
-            f"bytes {report.bytes}, blank lines {report.blank}"
-        )
+        names = ", ".join(file.name for file in files[:3]) + (", ..." if len(files) > 3 else "")
+        raise CorpusError(f"{names}: no word in {report.bytes} bytes ({report.blank} blank lines)")
     types, merged = lowered(scanner.types) if config.lowercase else (scanner.types, None)
     fingerprint = finish_entry(folder, types, merged)
     statuses = [status for status in tally.statuses if status is not None]

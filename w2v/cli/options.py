@@ -1,0 +1,168 @@
+"""Click options made from the config dataclasses, and the arguments of every command that reads a corpus."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from w2v.config import CorpusConfig, VocabConfig
+from w2v.errors import ConfigError
+
+if TYPE_CHECKING:
+    from w2v.corpus import EncodedCorpus
+    from w2v.vocab import Vocab
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Config = TypeVar("Config")
+
+
+def config_options(config: type, *, leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command one option a field of a config class.
+
+    Name, type, range, default and help come from the field; a bool becomes `--x / --no-x`.
+    """
+
+    def decorate(command: Command) -> Command:
+        for field in reversed(dataclasses.fields(config)):
+            if field.name not in leave_out:
+                command = _option(field)(command)
+        return command
+
+    return decorate
+
+
+def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
+    """Build a config from parsed options; other values are passed over.
+
+    Raises
+    ------
+    click.UsageError
+        If the config refuses the values.
+    """
+    names = {field.name for field in dataclasses.fields(config)}  # type: ignore[arg-type]
+    try:
+        return config(**{name: value for name, value in values.items() if name in names})
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def corpus_options(command: Command) -> Command:
+    """Give a command the arguments CORPUS... and all options of reading; `read_corpus` takes them."""
+    for decorate in (
+        click.argument(
+            "sources", nargs=-1, required=True, metavar="CORPUS...", type=click.Path(path_type=Path)
+        ),
+        config_options(CorpusConfig),
+        config_options(VocabConfig),
+        click.option(
+            "--vocab",
+            "vocab_file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="Take the words from a file that w2v vocab wrote, in its order.",
+        ),
+        click.option(
+            "--cache-dir",
+            type=click.Path(path_type=Path),
+            metavar="FOLDER",
+            help="Where encoded corpora are kept for the next run (default: the user's cache folder).",
+        ),
+        click.option("--no-cache", is_flag=True, help="Keep nothing for the next run."),
+    )[::-1]:
+        command = decorate(command)
+    return command
+
+
+def read_corpus(values: Mapping[str, Any]) -> EncodedCorpus:
+    """Read the corpus that the options of `corpus_options` describe; a progress bar goes to stderr."""
+    from w2v.corpus import encode
+
+    config, vocab = make_config(CorpusConfig, values), _vocab(values)
+    with _ReadingBar() as bar:
+        corpus = encode(
+            list(values["sources"]),
+            corpus=config,
+            vocab=vocab,
+            cache_dir=values["cache_dir"],
+            cache=not values["no_cache"],
+            progress=bar.update,
+        )
+    click.echo(f"Corpus: {describe(corpus)}", err=True)
+    return corpus
+
+
+def describe(corpus: EncodedCorpus) -> str:
+    """Say in a line what was read."""
+    report = corpus.report
+    known = 100 * corpus.n_known_tokens / corpus.n_tokens
+    parts = [
+        f"{corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences",
+        f"{len(corpus.vocab):,} of {corpus.n_types:,} words kept, {known:.1f} % of the tokens",
+    ]
+    if report.replaced:
+        parts.append(f"{report.replaced:,} undecodable byte sequences replaced")
+    return "; ".join(parts) + (" (from the cache)" if report.from_cache else "")
+
+
+def _vocab(values: Mapping[str, Any]) -> VocabConfig | Vocab:
+    if values["vocab_file"] is None:
+        return make_config(VocabConfig, values)
+    context = click.get_current_context()
+    for field in dataclasses.fields(VocabConfig):
+        if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--vocab says which words to take; leave out {_flag(field.name)}")
+    from w2v.formats.vocab_tsv import read_vocab
+
+    return read_vocab(values["vocab_file"])
+
+
+class _ReadingBar:
+    """A bar over the bytes of the files, on a terminal, when reading takes longer than a moment."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def __enter__(self) -> _ReadingBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def update(self, done: int, total: int | None) -> None:
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=total, desc="Reading", unit="B", unit_scale=True, delay=0.5, leave=False, disable=None
+            )
+        self._bar.update(done - self._bar.n)
+
+
+def _option(field: dataclasses.Field[Any]) -> Callable[[Command], Command]:
+    kind, limits = str(field.type), field.metadata
+    settings: dict[str, Any] = {
+        "default": field.default,
+        "show_default": field.default is not None,
+        "help": limits["help"],
+    }
+    if kind == "bool":
+        return click.option(f"{_flag(field.name)}/{_flag('no_' + field.name)}", field.name, **settings)
+    if limits["choices"]:
+        settings["type"] = click.Choice(limits["choices"])
+    elif "int" in kind:
+        settings["type"] = click.IntRange(limits["low"], limits["high"])
+    elif "float" in kind:
+        is_open = limits["above"] is not None
+        low = limits["above"] if is_open else limits["low"]
+        settings["type"] = click.FloatRange(low, limits["high"], min_open=is_open)
+    return click.option(_flag(field.name), field.name, **settings)
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,68 @@
+"""The command that counts words: vocab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from w2v.cli.model_options import json_option
+from w2v.cli.options import corpus_options, read_corpus
+from w2v.cli.output import print_json
+
+if TYPE_CHECKING:
+    from w2v.corpus import EncodedCorpus
+
+
+@click.command(no_args_is_help=True)
+@corpus_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file to write (default: standard output).",
+)
+@json_option
+def vocab(output: Path | None, as_json: bool, **values: Any) -> None:
+    """Count the words of a CORPUS and write them, most frequent first: word, tab, count.
+
+    CORPUS is text, one sentence a line, tokens separated by white space: files (also packed with gzip, bzip2,
+    xz or zstd), folders, or - for standard input.
+
+    \b
+    Example:
+      w2v vocab corpus.txt -o vocab.tsv --min-count 5
+      zcat *.gz | w2v vocab - --lowercase --max-vocab 50000 -o vocab.tsv
+      w2v vocab other.txt --vocab vocab.tsv
+    """
+    from w2v.formats.vocab_tsv import dump_vocab, write_vocab
+
+    corpus = read_corpus(values)
+    if output is not None:
+        write_vocab(corpus.vocab, output)
+        click.echo(f"Wrote {len(corpus.vocab):,} words to {output}", err=True)
+    if as_json:
+        print_json(_summary(corpus, with_words=output is None))
+    elif output is None:
+        click.echo(dump_vocab(corpus.vocab), nl=False)
+
+
+def _summary(corpus: EncodedCorpus, *, with_words: bool) -> dict[str, Any]:
+    numbers = {
+        "tokens": corpus.n_tokens,
+        "known_tokens": corpus.n_known_tokens,
+        "sentences": corpus.n_sentences,
+        "types": corpus.n_types,
+        "words": len(corpus.vocab),
+        "files": corpus.report.files,
+        "bytes": corpus.report.bytes,
+        "blank_lines": corpus.report.blank,
+        "replaced": corpus.report.replaced,
+        "fingerprint": corpus.fingerprint,
+    }
+    if not with_words:
+        return numbers
+    pairs = zip(corpus.vocab.words, corpus.vocab.counts.tolist(), strict=True)
+    return {**numbers, "vocab": [{"word": word, "count": count} for word, count in pairs]}
