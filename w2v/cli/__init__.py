@@ -17,8 +17,10 @@ _COMMANDS: dict[str, str] = {
     "neighbors": "w2v.cli.query:neighbors",
     "analogy": "w2v.cli.query:analogy",
     "similarity": "w2v.cli.query:similarity",
+    "evaluate": "w2v.cli.evaluate:evaluate",
     "convert": "w2v.cli.convert:convert",
     "export": "w2v.cli.convert:export",
+    "corpus": "w2v.cli.corpus:corpus",
 }
 
 
@@ -52,7 +54,9 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split("\n"))
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(__version__, prog_name="w2v")
 def cli(debug: bool) -> None:

@@ -57,16 +57,16 @@ class Cache:
     """
 
     def __init__(self, root: Path | None) -> None:
-        self._root = root
+        self.root = root
 
     @property
     def keeps(self) -> bool:
         """Whether anything is kept."""
-        return self._root is not None
+        return self.root is not None
 
     def find(self, key: str) -> tuple[Entry, CorpusReport] | None:
         """Open what the same files gave earlier; None if they have not been read, or the entry is damaged."""
-        if self._root is None:
+        if self.root is None:
             return None
         try:
             record = json.loads(self._record(key).read_bytes())
@@ -86,11 +86,11 @@ class Cache:
 
         Open memory maps outlive that (on Windows the folder does too, until a later run clears it away).
         """
-        if self._root is None:
+        if self.root is None:
             folder = Path(tempfile.mkdtemp(prefix="w2v-"))
         else:
             self._remove_stale(_STALE_SECONDS)
-            folder = self._root / f"tmp-{secrets.token_hex(8)}"
+            folder = self.root / f"tmp-{secrets.token_hex(8)}"
             folder.mkdir(mode=0o700)
         try:
             yield folder
@@ -127,11 +127,11 @@ class Cache:
 
     def corpora(self) -> list[CachedCorpus]:
         """List the entries, last used first."""
-        if self._root is None:
+        if self.root is None:
             return []
         names = self._file_names()
         found = []
-        for folder in (self._root / "entries").glob("*"):
+        for folder in (self.root / "entries").glob("*"):
             if (meta := read_meta(folder)) is None:
                 continue
             found.append(
@@ -148,26 +148,26 @@ class Cache:
 
     def clear(self) -> int:
         """Remove all entries, and what runs that crashed have left; return how many bytes that were."""
-        if self._root is None or not self._root.exists():
+        if self.root is None or not self.root.exists():
             return 0
-        n_bytes = _n_bytes(self._root)
+        n_bytes = _n_bytes(self.root)
         for name in ("entries", "sources"):
-            shutil.rmtree(self._root / name, ignore_errors=True)
+            shutil.rmtree(self.root / name, ignore_errors=True)
         self._remove_stale(600)
-        return n_bytes - _n_bytes(self._root)
+        return n_bytes - _n_bytes(self.root)
 
     def _entry(self, fingerprint: str) -> Path:
-        assert self._root is not None  # noqa: S101 - callers have asked `keeps`
-        return self._root / "entries" / fingerprint.rpartition(":")[2]
+        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        return self.root / "entries" / fingerprint.rpartition(":")[2]
 
     def _record(self, key: str) -> Path:
-        assert self._root is not None  # noqa: S101 - callers have asked `keeps`
-        return self._root / "sources" / f"{key}.json"
+        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        return self.root / "sources" / f"{key}.json"
 
     def _file_names(self) -> dict[str, list[str]]:
-        assert self._root is not None  # noqa: S101 - callers have asked `keeps`
+        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
         names: dict[str, list[str]] = {}
-        for path in (self._root / "sources").glob("*.json"):
+        for path in (self.root / "sources").glob("*.json"):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
                 record = json.loads(path.read_bytes())
                 known = names.setdefault(record["fingerprint"], [])
@@ -176,8 +176,8 @@ class Cache:
 
     def _remove_stale(self, seconds: float) -> None:
         """Remove what crashed runs have left: temporary folders to which nothing was written for a time."""
-        assert self._root is not None  # noqa: S101 - callers have asked `keeps`
-        for folder in self._root.glob("tmp-*"):
+        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        for folder in self.root.glob("tmp-*"):
             with contextlib.suppress(OSError):
                 last_write = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
                 if time.time() - last_write > seconds:

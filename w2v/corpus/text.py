@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import logging
 import os
 import queue
+import stat
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple
@@ -19,6 +22,8 @@ from w2v.errors import CorpusError
 
 _HEAD_BYTES = 8192
 _BLOCKS_AHEAD = 4
+_TICK_NS = 20_000_000  # file times advance every 1 to 10 ms on Linux
+_log = logging.getLogger(__name__)
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -53,7 +58,7 @@ class Block(NamedTuple):
 
 @dataclass
 class Tally:
-    """What has been read so far; `statuses` has each file's status, None if it changed while it was read."""
+    """What has been read so far; `statuses` has each file's status: None if it is no regular file, or changed meanwhile."""
 
     bytes: int = 0
     replaced: int = 0
@@ -121,14 +126,18 @@ def _ahead(parts: Iterator[Iterator[Block]]) -> Iterator[Block]:
 
 def _read_file(file: TextFile, config: CorpusConfig, tally: Tally, block_bytes: int) -> Iterator[Block]:
     with _open(file) as raw:
-        status = os.fstat(raw.fileno())
+        status = _settled_status(raw)
         try:
             packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
             for data, skipped in _decode(unpacked(raw, packing), packing, file, config, tally, block_bytes):
                 yield Block(file, data, skipped, raw.tell() if raw.seekable() else 0)
         except Exception as error:
             raise _with_name(error, file) from error
-        tally.statuses.append(status if _same(status, os.fstat(raw.fileno())) else None)
+        is_whole = file.path is not None and stat.S_ISREG(status.st_mode)
+        if is_whole and not _is_same(status, os.fstat(raw.fileno())):
+            _log.warning("%s changed while it was read", file.name)
+            is_whole = False
+        tally.statuses.append(status if is_whole else None)
 
 
 def _open(file: TextFile) -> BinaryIO:
@@ -137,7 +146,16 @@ def _open(file: TextFile) -> BinaryIO:
     return file.path.open("rb")
 
 
-def _same(before: os.stat_result, after: os.stat_result) -> bool:
+def _settled_status(file: BinaryIO) -> os.stat_result:
+    """Return a file's status; a change within the same tick of the clock would not show, so let that pass."""
+    status = os.fstat(file.fileno())
+    if 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS:
+        time.sleep(_TICK_NS / 1e9)
+        status = os.fstat(file.fileno())
+    return status
+
+
+def _is_same(before: os.stat_result, after: os.stat_result) -> bool:
     return all(
         getattr(before, name) == getattr(after, name) for name in ("st_size", "st_mtime_ns", "st_ctime_ns")
     )
