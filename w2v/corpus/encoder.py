@@ -7,6 +7,7 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping, Sequence, Set
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -149,16 +150,17 @@ def _scan(
     sizes = [file.size for file in files]
     total = sum(size for size in sizes if size is not None) if None not in sizes else None
     current, done, position = None, 0, 0
-    for block in read_blocks(files, config, tally, block_bytes=block_bytes):
-        if block.file is not current:
-            if current is not None:
-                scanner.end_file()
-            current, done = block.file, done + position
-            scanner.start_file(block.file.name, block.skipped)
-        scanner.feed(block.data)
-        position = block.position
-        if progress is not None:
-            progress(done + position, total)
+    with closing(read_blocks(files, config, tally, block_bytes=block_bytes)) as blocks:
+        for block in blocks:
+            if block.file is not current:
+                if current is not None:
+                    scanner.end_file()
+                current, done = block.file, done + position
+                scanner.start_file(block.file.name, block.skipped)
+            scanner.feed(block.data)
+            position = block.position
+            if progress is not None:
+                progress(done + position, total)
     scanner.end_file()
 
 

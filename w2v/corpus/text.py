@@ -10,7 +10,7 @@ import queue
 import stat
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO, NamedTuple
 
@@ -58,7 +58,7 @@ class Block(NamedTuple):
 
 @dataclass
 class Tally:
-    """What has been read so far; `statuses` has each file's status: None if it is no regular file, or changed meanwhile."""
+    """What has been read so far; a status is None for what is no regular file, or changed meanwhile."""
 
     bytes: int = 0
     replaced: int = 0
@@ -67,7 +67,7 @@ class Tally:
 
 def read_blocks(
     files: Sequence[TextFile], config: CorpusConfig, tally: Tally, *, block_bytes: int
-) -> Iterator[Block]:
+) -> Generator[Block, None, None]:
     """Read files one after the other in a thread of its own, a few blocks ahead.
 
     Parameters
@@ -89,7 +89,7 @@ def read_blocks(
     return _ahead(_read_file(file, config, tally, block_bytes) for file in files)
 
 
-def _ahead(parts: Iterator[Iterator[Block]]) -> Iterator[Block]:
+def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
     """Run the iterators in a thread; it stops when the caller stops."""
     blocks: queue.Queue[Block | BaseException | None] = queue.Queue(_BLOCKS_AHEAD)
     stopped = threading.Event()

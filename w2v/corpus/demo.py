@@ -1,0 +1,169 @@
+"""The demo corpus: prose of a hundred English Wikipedia articles, from the dump excerpt gensim carries."""
+
+from __future__ import annotations
+
+import bz2
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_DUMP = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+
+
+class DemoCorpus(NamedTuple):
+    """What went into the demo corpus."""
+
+    articles: int
+    sentences: int
+    words: int
+
+
+_COMMENT = re.compile(r"<!--.*?(-->|$)", re.DOTALL)
+_EMPTY_REF = re.compile(r"<ref[^<>]*/>", re.IGNORECASE)
+_NO_PROSE = (
+    "ref|math|gallery|timeline|code|source|syntaxhighlight|pre|poem|imagemap|score|hiero|table|tt|cite|ol|ul"
+)
+_ELEMENT = re.compile(rf"<({_NO_PROSE})\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_BREAK = re.compile(r"<\s*(br|hr)\b[^>]*>", re.IGNORECASE)
+_MEDIA = re.compile(r"\[\[\s*(file|image|media|category)\s*:", re.IGNORECASE)
+_INNERMOST_TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
+_QUOTES = re.compile(r"'{2,}")
+_HEADING = re.compile(r"^(={2,6})\s*(.*?)\s*\1\s*$")
+_BACK_MATTER = re.compile(
+    r"references|external links|see also|further reading|notes|bibliography|footnotes|sources|citations|"
+    r"publications|(selected |major )?works|gallery|books|filmography|discography",
+    re.IGNORECASE,
+)
+_PARAGRAPH = re.compile(r"^(?!\d+ [A-Z]|[A-Z]\d+\b)[^\s*#:;|!{}=].*[.!?:][\"'”’)]*$")
+_SENTENCE_END = re.compile(r"([.!?])[\"'”’)]*\s+(?=[\"'“‘(]*[A-Z0-9À-ÖØ-Þ])")
+_ABBREVIATION = re.compile(
+    r"(\b([A-Za-z]|[A-Z][a-z]?\.[A-Z]|Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Rev|Gen|Brig|Bvt|Maj|Col|Capt|Lt|Sgt|Adm|Gov|Sen|"
+    r"Rep|Mt|Ft|[Nn]os?|vs|cf|ca|c|fl|etc|al|[Vv]ols?|pp?|eds?|trans|approx|est|Inc|Ltd|Co|Corp|Bros|Cir|Jan|Feb|"
+    r"Mar|Apr|Aug|Sept?|Oct|Nov|Dec|i\.e|e\.g|viz|[Oo]p)|\.[A-Za-z]|([,:;(]|\band) ?\d)\.$"
+)
+_WORD = re.compile(r"(?:[^\W\d_]\.){2,}|\d+(?:\.\d+)+|[^\W_]+(?:'[^\W_]+)*")
+_APOSTROPHE = re.compile("[’ʼ´`]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_POSSESSIVE = re.compile(r"(?<=[\w.])'s\b|(?<=s)'(?=\s)|(?<=\w)\(s\)")
+
+
+def write_demo(path: Path) -> DemoCorpus:
+    """Write the demo corpus, one sentence a line, lower-cased words without punctuation.
+
+    The file is written whole or not at all, and is the same every time.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    from w2v.formats.atomic import new_file
+
+    n_articles = n_sentences = n_words = 0
+    with new_file(path) as file:
+        for text in _articles():
+            n_articles += 1
+            for words in sentences_of(text):
+                file.write((" ".join(words) + "\n").encode())
+                n_sentences += 1
+                n_words += len(words)
+    return DemoCorpus(n_articles, n_sentences, n_words)
+
+
+def _articles() -> Iterator[str]:
+    """Yield the wikitext of all articles in the dump but redirects and disambiguation pages."""
+    from gensim.corpora.wikicorpus import extract_pages
+    from gensim.test.utils import datapath
+
+    with bz2.open(datapath(_DUMP)) as dump:
+        for _, text, _ in extract_pages(dump, ("0",)):
+            if not text.lstrip().upper().startswith("#REDIRECT") and "{{disambig" not in text.lower():
+                yield text
+
+
+def sentences_of(wikitext: str) -> Iterator[list[str]]:
+    """Yield the words of each sentence in an article's prose.
+
+    Prose is what stands in paragraphs: no headings, lists, tables, captions, notes and back matter.
+    """
+    for paragraph in _paragraphs(_plain(wikitext)):
+        for sentence in split_sentences(paragraph):
+            words = _words(sentence)
+            if len(words) > 2:
+                yield words
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """Split running English prose behind . ! ? before a capital or digit, but not behind an abbreviation."""
+    sentences, start = [], 0
+    for end in _SENTENCE_END.finditer(paragraph):
+        if not _ABBREVIATION.search(paragraph[start : end.start() + 1]):
+            sentences.append(paragraph[start : end.end()].strip())
+            start = end.end()
+    return [*sentences, paragraph[start:]]
+
+
+def _plain(wikitext: str) -> str:
+    """Strip the markup; gensim does most of it, after what would leave captions or cells in the text."""
+    from gensim.corpora.wikicorpus import filter_wiki
+
+    text = _COMMENT.sub("", html.unescape(wikitext))
+    text = _ELEMENT.sub(" ", _EMPTY_REF.sub("", text))
+    text = _BREAK.sub(" ", text)
+    text = _without(text, _MEDIA, "[[", "]]")
+    text = _expand(text)
+    text = _without(text, re.compile(r"\{\|"), "{|", "|}")
+    return str(filter_wiki(text))
+
+
+def _without(text: str, start: re.Pattern[str], opening: str, closing: str) -> str:
+    """Remove every part that begins with `start` and ends where its nested brackets close."""
+    kept, position = [], 0
+    while found := start.search(text, position):
+        kept.append(text[position : found.start()])
+        depth, position = 1, found.end()
+        while depth:
+            close = text.find(closing, position)
+            if close < 0:
+                return "".join(kept)
+            depth += text.count(opening, position, close) - 1
+            position = close + 2
+    return "".join(kept) + text[position:]
+
+
+def _expand(text: str) -> str:
+    """Replace templates from the inside out: some by the words they show, the others by nothing."""
+    n_found = 1
+    while n_found:
+        text, n_found = _INNERMOST_TEMPLATE.subn(_shown, text)
+    return text
+
+
+def _shown(template: re.Match[str]) -> str:
+    name, *fields = (field.strip() for field in template[1].split("|"))
+    name = name.lower()
+    if name in ("convert", "cvt") and len(fields) > 1:
+        return " ".join(fields[:2])
+    if name in ("nowrap", "quote", "small", "sc", "nobr", "abbr", "vanchor") and fields:
+        return fields[0].removeprefix("text=")
+    if name == "as of" and fields:
+        return f"as of {fields[0]}"
+    return {"'": "'", "'s": "'s", "nbsp": " ", "spaces": " ", "ndash": "–"}.get(name, "")
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    is_back_matter = False
+    for line in text.splitlines():
+        if heading := _HEADING.match(line):
+            if len(heading[1]) == 2:
+                is_back_matter = _BACK_MATTER.fullmatch(heading[2]) is not None
+        elif not is_back_matter and _PARAGRAPH.match(line := _QUOTES.sub("", line).strip()):
+            yield line
+
+
+def _words(sentence: str) -> list[str]:
+    text = _APOSTROPHE.sub("'", sentence)
+    text = _POSSESSIVE.sub("", _THOUSANDS.sub("", text))
+    return _WORD.findall(text.lower())
