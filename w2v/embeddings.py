@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError, UnknownWordError
-from w2v.scoring import METRICS, best_rows, check_metric, row_norms, score_rows, unit_rows
+from w2v.metrics import METRICS
+from w2v.scoring import best_rows, check_metric, row_norms, score_rows, unit_rows
 from w2v.vocab import Vocab
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
-from w2v.scoring import SIMILARITIES, best_rows, score_rows
+from w2v.metrics import SIMILARITIES
+from w2v.scoring import best_rows, score_rows
 
 _MOST_CANDIDATES = 50_000
 _N_QUERIES = 500

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError
+from w2v.metrics import METRICS, SIMILARITIES
 
-METRICS = ("cosine", "dot", "euclidean", "manhattan")
-SIMILARITIES = ("cosine", "dot")
 ROWS_AT_ONCE = 4096
 
 Floats = NDArray[np.float32]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from w2v.scoring import METRICS
+from w2v.metrics import METRICS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
