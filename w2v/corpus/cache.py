@@ -71,7 +71,7 @@ class Cache:
         try:
             record = json.loads(self._record(key).read_bytes())
             report = CorpusReport(**record["report"])
-            entry = open_entry(self._entry(record["fingerprint"]))
+            entry = open_entry(self._entry(str(record["fingerprint"])))
         except (OSError, ValueError, TypeError, KeyError):
             return None
         if entry is None:
@@ -99,6 +99,9 @@ class Cache:
 
     def publish(self, folder: Path, fingerprint: str) -> Path:
         """Give a finished entry its name, unless it is there already; return where it is."""
+        for path in folder.iterdir():
+            with path.open("r+b") as file:
+                os.fsync(file.fileno())  # so that after a power cut the sizes are no lie
         target = self._entry(fingerprint)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         if target.exists() and read_meta(target) is None:

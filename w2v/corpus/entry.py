@@ -90,8 +90,9 @@ def finish_entry(folder: Path, types: Types, merged: NDArray[np.int32] | None = 
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     ranked = _in_order(types, order)
-    digest = hashlib.sha256(f"w2v corpus {FORMAT_VERSION} {len(order)}\n".encode())
-    for name, array in (("words.utf8", ranked.blob), ("word_offsets.i64", ranked.offsets)):
+    n_tokens = int(types.counts.sum())
+    digest = hashlib.sha256(f"w2v corpus: {len(order)} types, {n_tokens} tokens\n".encode())
+    for name, array in (("word_offsets.i64", ranked.offsets), ("words.utf8", ranked.blob)):
         digest.update(array.data)
         _write(folder / name, array)
     _write(folder / "counts.i64", ranked.counts)
@@ -165,19 +166,14 @@ def _renumber(path: Path, row_of: NDArray[np.int32], digest: Any) -> None:
             rows = row_of[block[: n_bytes // 4]]
             digest.update(rows.data)
             new.write(rows.data)
-        new.flush()
-        os.fsync(new.fileno())
 
 
 def _add_file(path: Path, digest: Any) -> None:
-    with path.open("r+b") as file:
+    with path.open("rb") as file:
         while data := file.read(1 << 20):
             digest.update(data)
-        os.fsync(file.fileno())
 
 
 def _write(path: Path, array: NDArray[Any]) -> None:
     with path.open("xb") as file:
         file.write(array.data)
-        file.flush()
-        os.fsync(file.fileno())
