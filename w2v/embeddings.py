@@ -137,10 +137,10 @@ class Embeddings:
         UnknownWordError
             If the word has no row; the error names the nearest spellings.
         """
-        try:
-            return self.vocab.index[word]
-        except KeyError:
-            raise UnknownWordError(word, self.nearest_spellings(word)) from None
+        word_id = self.vocab.find(word)
+        if word_id is None:
+            raise UnknownWordError(word, self.nearest_spellings(word))
+        return word_id
 
     def nearest_spellings(self, word: str, n: int = 3) -> list[str]:
         """Return up to n words of the vocabulary that are spelt like `word`, best first."""
@@ -238,8 +238,8 @@ class Embeddings:
     ) -> list[Neighbor]:
         if n < 1:
             raise ConfigError(f"the number of neighbours must be at least 1; got {n}")
-        left_out = {self.vocab.index[word] for word in exclude if word in self.vocab.index}
-        order = best_rows(scores, n + len(left_out), metric)
+        left_out = {self.vocab.find(word) for word in exclude}
+        order = best_rows(scores, n + len(left_out), metric).tolist()
         return [Neighbor(self.words[i], float(scores[i])) for i in order if i not in left_out][:n]
 
     def analogy(

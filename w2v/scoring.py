@@ -12,6 +12,7 @@ from w2v.errors import ConfigError
 from w2v.metrics import METRICS, SIMILARITIES
 
 ROWS_AT_ONCE = 4096
+_FEW_QUERIES = 4
 
 Floats = NDArray[np.float32]
 
@@ -60,15 +61,25 @@ def score_rows(vectors: Floats, queries: Floats, metric: str, norms: Floats | No
     for rows in row_slices(len(vectors)):
         block = vectors[rows]
         if metric in SIMILARITIES:
-            scores[:, rows] = queries @ block.T
-        if metric == "cosine":
-            lengths = norms[rows] if norms is not None else np.sqrt(np.einsum("ij,ij->i", block, block))
-            scores[:, rows] /= np.where(lengths > 0, lengths, 1)
-        if metric not in SIMILARITIES:
+            scores[:, rows] = _products(queries, block)
+            if metric == "cosine":
+                lengths = norms[rows] if norms is not None else np.sqrt(np.einsum("ij,ij->i", block, block))
+                scores[:, rows] /= np.where(lengths > 0, lengths, 1)
+        else:
             order = 2 if metric == "euclidean" else 1
             for query, out in zip(queries, scores, strict=True):
                 out[rows] = np.linalg.norm(block - query, ord=order, axis=1)
     return scores
+
+
+def _products(queries: Floats, block: Floats) -> Floats:
+    """Return the inner products of queries and rows, shape (Q, n).
+
+    A few queries are a matter of memory, not of arithmetic: threads of BLAS would only spin beside them.
+    """
+    if len(queries) > _FEW_QUERIES:
+        return np.asarray(queries @ block.T)
+    return np.array([np.einsum("ij,j->i", block, query) for query in queries], np.float32)
 
 
 def unit_rows(vectors: NDArray[Any]) -> Floats:

@@ -1,8 +1,9 @@
-"""The vocabulary: words and their counts, row i is word i. No files, no text: see `w2v.corpus` and `w2v.formats`."""
+"""The vocabulary: words and their counts, row i is word i. No files and no text here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError
+
+_SCANS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,20 @@ class Vocab:
 
     def __contains__(self, word: object) -> bool:
         return word in self.index
+
+    def find(self, word: str) -> int | None:
+        """Return the row of a word, or None.
+
+        The first few look-ups scan the list: for one query that is quicker than to make the index, which
+        takes 0.4 s for 1 M words.
+        """
+        if "index" not in self.__dict__ and next(self._look_ups) < _SCANS:
+            return self.words.index(word) if word in self.words else None
+        return self.index.get(word)
+
+    @cached_property
+    def _look_ups(self) -> Iterator[int]:
+        return itertools.count()
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -166,6 +166,9 @@ class RowCollector:
     def _matrix(self) -> NDArray[np.float32]:
         """Join the blocks, giving each back as soon as it is copied."""
         n = len(self.words)
+        if self._n_used == 0 and len(self._blocks) > 1:
+            self._blocks.pop()
+            self._n_used = len(self._blocks[-1])
         if len(self._blocks) <= 1:
             return self.room()[:0] if n == 0 else self._blocks[0][:n]
         matrix = np.empty((n, self.dimensions), np.float32)
