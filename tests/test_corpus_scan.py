@@ -36,9 +36,11 @@ class Collected:
         self.ends += sentence_ends.tolist()
 
 
-def read(data: bytes, slice_bytes: int) -> tuple[Scanner, list[list[str]]]:
+def read(data: bytes, slice_bytes: int, *, key: int | None = None) -> tuple[Scanner, list[list[str]]]:
     sink = Collected()
     scanner = Scanner(sink, slice_bytes=slice_bytes)
+    if key is not None:
+        scanner._key[:] = key
     scanner.start_file("text")
     scanner.feed(data)
     scanner.end_file()
@@ -80,6 +82,13 @@ def test_words_of_every_length_that_differ_in_one_byte() -> None:
     ]
     text = " ".join(words + words)
     assert read(text.encode(), 1 << 10)[1] == split(text)
+
+
+@given(texts)
+@settings(max_examples=100, deadline=None)
+def test_words_whose_hashes_are_all_equal_stay_apart(text: str) -> None:
+    text += " same-length-a same-length-b same-length-a longer-than-the-others same-length-b"
+    assert read(text.encode(), 1 << 12, key=0)[1] == split(text)
 
 
 def test_the_table_grows() -> None:

@@ -190,7 +190,7 @@ def _most_frequent(entry: Entry, config: VocabConfig) -> Vocab:
 def _renumbered(entry: Entry, given: Vocab) -> tuple[NDArray[np.int32], Vocab]:
     """Return the tokens as rows of a given vocabulary (V for all others), and it with its counts here."""
     n_types, n_words = len(entry.types.counts), len(given)
-    row_of = np.full(n_types, n_words, np.int32)
+    row_of = np.empty(n_types, np.int32)
     for start in range(0, n_types, _WORDS_AT_ONCE):
         stop = min(start + _WORDS_AT_ONCE, n_types)
         row_of[start:stop] = [given.index.get(word, n_words) for word in entry.types.words(start, stop)]
