@@ -77,6 +77,7 @@ def test_every_character_alone() -> None:
 def test_words_that_differ_in_one_byte_stay_apart(key: int | None) -> None:
     words = ["w" * length for length in (*range(1, 34), 100, 255, 256, 257, 300)]
     words += [word[:at] + "x" + word[at + 1 :] for word in words for at in range(min(len(word), 34))]
+    words += [word + "\0" * n for word in ("w", "ww", "w" * 8) for n in (1, 2)]
     text = " ".join(words + words)
     assert read(text.encode(), 1 << 10, key=key)[1] == split(text)
 
