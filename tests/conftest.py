@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first example of a compiled loop waits for the compiler; the same examples every time.
+settings.register_profile("w2v", deadline=None, derandomize=True)
+settings.load_profile("w2v")
 
 
 @pytest.fixture(autouse=True)

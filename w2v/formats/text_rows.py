@@ -170,7 +170,8 @@ def _exact_float32(text: bytes, column: int) -> float:
         nearest = np.float32(double)
     if not np.isfinite(nearest):
         raise _BadLine("not finite", f"number {column} is {text[:40].decode()}, too large for float32")
-    other = np.nextafter(nearest, np.float32(np.inf if float(nearest) < double else -np.inf))
+    with np.errstate(over="ignore", under="ignore"):
+        other = np.nextafter(nearest, np.float32(np.inf if float(nearest) < double else -np.inf))
     if float(nearest) != double and (float(nearest) + float(other)) / 2 == double:
         # `double` is a tie, but the text, of which it is a rounding, may not be.
         exact = Decimal(text.decode())
