@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,6 +108,27 @@ def test_standard_input_of_the_command() -> None:
         check=True,
     )
     assert done.stdout == b"b\t2\na\t1\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_a_run_that_waits_for_a_pipe(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from w2v.cli import main; main()",
+        "vocab",
+        "-",
+        "--cache-dir",
+        str(tmp_path),
+    ]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while not list(tmp_path.glob("*/tmp-*/tokens.i32")):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=5) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == b"\nStopped.\n"
+    assert list(tmp_path.glob("*/tmp-*")) == []
 
 
 def test_corpus_cache_lists_and_clears(text: Path, tmp_path: Path) -> None:

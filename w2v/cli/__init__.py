@@ -45,6 +45,9 @@ class _Commands(click.Group):
                 raise
             click.echo(f"Error: {_one_line(error)}", err=True)
             ctx.exit(1)
+        except KeyboardInterrupt:
+            click.echo("\nStopped.", err=True)
+            ctx.exit(130)
 
 
 def _one_line(error: Exception) -> str:
