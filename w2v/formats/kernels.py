@@ -203,8 +203,8 @@ def split_rows(
 def _shortest_digits(value: float) -> tuple[int, int]:
     """Return the fewest decimal digits that read back as the float32 `value` > 0, and the power of the first.
 
-    At most 9, which are always enough. A normal float32 gets the fewest possible, but for one in some ten
-    million that is read back near a tie; a subnormal one may get more than it needs.
+    At most 9, which are always enough. Numbers that would be read back near a tie may get a digit more than
+    they need: one in ten million, and more from 2 ** 24 on; so may subnormal numbers.
     """
     exponent = math.floor(math.log10(value))
     for n_digits in range(6, 10):
