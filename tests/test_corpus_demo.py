@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import re
-from pathlib import Path
 
 import pytest
 
@@ -74,9 +74,9 @@ def test_where_sentences_end(text: str, sentences: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[DemoCorpus, str]:
-    path: Path = tmp_path_factory.mktemp("demo") / "demo.txt"
-    return write_demo(path), path.read_text()
+def demo() -> tuple[DemoCorpus, str]:
+    file = io.BytesIO()
+    return write_demo(file), file.getvalue().decode()
 
 
 def test_the_demo_corpus_is_clean_prose(demo: tuple[DemoCorpus, str]) -> None:

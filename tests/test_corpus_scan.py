@@ -89,6 +89,12 @@ def test_the_table_grows() -> None:
     assert sentences[99_999] == ["word99999", "common"]
 
 
+def test_more_types_than_ids_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("w2v.corpus.table.MAX_TYPES", 1 << 15)
+    with pytest.raises(CorpusError, match="over 32768 distinct words"):
+        read(" ".join(map(str, range(40_000))).encode(), 1 << 12)
+
+
 def test_a_word_larger_than_every_buffer() -> None:
     word = "é" * 300_000
     scanner, sentences = read(f"a {word} b {word}\n".encode(), 1 << 10)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,22 @@ def test_corpus_cache_lists_and_clears(text: Path, tmp_path: Path) -> None:
     assert found["corpora"][0]["n_tokens"] == 10
     assert "Removed" in run("corpus", "cache", "--cache-dir", cache, "--clear").stderr
     assert "0 encoded corpora" in run("corpus", "cache", "--cache-dir", cache).stdout
+
+
+def test_corpus_demo_writes_the_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("w2v.corpus.demo._articles", lambda: iter(["A first sentence.", "A second one."]))
+    done = run("corpus", "demo", "-o", tmp_path / "demo.txt")
+    assert "Wrote 6 words in 2 sentences of 2 Wikipedia articles" in done.stderr
+    assert (tmp_path / "demo.txt").read_text() == "a first sentence\na second one\n"
+
+    def broken() -> Iterator[str]:
+        yield "A third sentence."
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("w2v.corpus.demo._articles", broken)
+    assert run("corpus", "demo", "-o", tmp_path / "demo.txt").exit_code == 1
+    assert (tmp_path / "demo.txt").read_text() == "a first sentence\na second one\n"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 @dataclass(frozen=True)

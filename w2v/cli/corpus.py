@@ -46,8 +46,10 @@ def demo(output: Path) -> None:
       w2v corpus demo -o demo.txt
     """
     from w2v.corpus.demo import write_demo
+    from w2v.formats.atomic import new_file
 
-    made = write_demo(output)
+    with new_file(output) as file:
+        made = write_demo(file)
     click.echo(
         f"Wrote {made.words:,} words in {made.sentences:,} sentences of {made.articles:,} Wikipedia articles "
         f"to {output}",

@@ -6,8 +6,7 @@ import bz2
 import html
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 _DUMP = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 
@@ -49,26 +48,15 @@ _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _POSSESSIVE = re.compile(r"(?<=[\w.])'s\b|(?<=s)'(?=\s)|(?<=\w)\(s\)")
 
 
-def write_demo(path: Path) -> DemoCorpus:
-    """Write the demo corpus, one sentence a line, lower-cased words without punctuation.
-
-    The file is written whole or not at all, and is the same every time.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    """
-    from w2v.formats.atomic import new_file
-
+def write_demo(file: BinaryIO) -> DemoCorpus:
+    """Write the demo corpus, one sentence a line, lower-cased words without punctuation; the same every time."""
     n_articles = n_sentences = n_words = 0
-    with new_file(path) as file:
-        for text in _articles():
-            n_articles += 1
-            for words in sentences_of(text):
-                file.write((" ".join(words) + "\n").encode())
-                n_sentences += 1
-                n_words += len(words)
+    for text in _articles():
+        n_articles += 1
+        for words in sentences_of(text):
+            file.write((" ".join(words) + "\n").encode())
+            n_sentences += 1
+            n_words += len(words)
     return DemoCorpus(n_articles, n_sentences, n_words)
 
 
