@@ -91,7 +91,7 @@ def test_the_table_grows() -> None:
 
 def test_more_types_than_ids_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("w2v.corpus.table.MAX_TYPES", 1 << 15)
-    with pytest.raises(CorpusError, match="over 32768 distinct words"):
+    with pytest.raises(CorpusError, match="more than 32768 distinct words"):
         read(" ".join(map(str, range(40_000))).encode(), 1 << 12)
 
 

@@ -49,7 +49,7 @@ _POSSESSIVE = re.compile(r"(?<=[\w.])'s\b|(?<=s)'(?=\s)|(?<=\w)\(s\)")
 
 
 def write_demo(file: BinaryIO) -> DemoCorpus:
-    """Write the demo corpus, one sentence a line, lower-cased words without punctuation; the same every time."""
+    """Write the demo corpus: one sentence a line, lower-cased words, no punctuation, always the same."""
     n_articles = n_sentences = n_words = 0
     for text in _articles():
         n_articles += 1
