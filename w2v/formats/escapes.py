@@ -13,9 +13,10 @@ from w2v.errors import FormatError
 _SHORT = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", " ": "\\s", "": "\\e"}
 _LONG = {escaped[1]: letter for letter, escaped in _SHORT.items()}
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|$)", re.DOTALL)
-LINE_BREAKERS = re.compile("[\\\\\t\n\r\ud800-\udfff]")
+# A byte-order mark is escaped too: at the start of a file it would be taken for one.
+LINE_BREAKERS = re.compile("[\\\\\t\n\r\ufeff\ud800-\udfff]")
 FIELD_BREAKERS = re.compile("[\\\\\t\n\r\v\f \ud800-\udfff]")
-LABEL_BREAKERS = re.compile("[\\\\\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029\ud800-\udfff]")
+LABEL_BREAKERS = re.compile("[\\\\\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029\ufeff\ud800-\udfff]")
 
 
 def escape(word: str, breakers: re.Pattern[str] = LINE_BREAKERS) -> str:

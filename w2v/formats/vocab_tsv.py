@@ -1,7 +1,7 @@
 r"""The vocabulary file: a line a word, `word<TAB>count`, in row order, UTF-8.
 
 Any token survives: backslash, tab, newline and carriage return are written as `\\`, `\t`, `\n`, `\r`, and a
-lone surrogate, which UTF-8 cannot hold, as `\uDC80`.
+lone surrogate, which UTF-8 cannot hold, as `\uDC80`; so is a byte-order mark.
 """
 
 from __future__ import annotations
