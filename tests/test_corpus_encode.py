@@ -248,16 +248,21 @@ def test_numpy_strings_are_tokens() -> None:
     assert type(corpus.vocab.words[0]) is str
 
 
-def test_an_error_in_a_generator_comes_through_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("in the middle"), OSError("of reading"), KeyboardInterrupt()]
+)
+def test_an_error_in_a_generator_comes_through_and_leaves_nothing(
+    error: BaseException, tmp_path: Path
+) -> None:
     def sentences() -> Iterator[list[str]]:
         yield ["a"]
-        raise ZeroDivisionError("in the middle")
+        raise error
 
     before = temporary_folders()
-    with pytest.raises(ZeroDivisionError, match="in the middle"):
-        encode(sentences(), cache_dir=tmp_path)
-    with pytest.raises(ZeroDivisionError, match="in the middle"):
-        encode(sentences(), cache=False)
+    for cache in (True, False):
+        with pytest.raises(type(error)) as caught:
+            encode(sentences(), cache_dir=tmp_path, cache=cache)
+        assert caught.value is error
     assert list(tmp_path.glob("*/*")) == []
     assert temporary_folders() == before
 

@@ -44,15 +44,10 @@ def encode_source(
     if (key := _key_now(files, config)) and (found := cache.find(key)):
         return select(found[0], vocab, found[1])
     with cache.new_folder() as folder:
-        try:
-            if paths is None:
-                report, place = _encode_python(source, config, folder), folder
-            else:
-                report, place = _encode_files(files, config, folder, cache, progress, block_bytes)
-        except OSError as error:
-            if error.filename is None:
-                raise type(error)(error.errno, error.strerror, str(folder)) from error
-            raise
+        if paths is None:
+            report, place = _encode_python(source, config, folder), folder
+        else:
+            report, place = _encode_files(files, config, folder, cache, progress, block_bytes)
         entry = open_entry(place)
         if entry is None:
             raise CorpusError(f"{place}: something has removed or damaged the encoded corpus; run again")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +37,7 @@ class StreamWriter:
     """Append ids and sentence borders to an entry's folder while the text is read."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._tokens: BinaryIO = (folder / "tokens.i32").open("xb")
         self._offsets: BinaryIO = (folder / "offsets.i64").open("xb")
         self._offsets.write(bytes(8))
@@ -47,13 +50,15 @@ class StreamWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._tokens.close()
-        self._offsets.close()
+        with _naming(self._folder):
+            self._tokens.close()
+            self._offsets.close()
 
     def write(self, token_ids: NDArray[np.int32], sentence_ends: NDArray[np.int64]) -> None:
         """Append type ids, and sentence ends counted in tokens from the start."""
-        self._tokens.write(token_ids.data)
-        self._offsets.write(sentence_ends.data)
+        with _naming(self._folder):
+            self._tokens.write(token_ids.data)
+            self._offsets.write(sentence_ends.data)
         self.n_tokens += len(token_ids)
         self.n_sentences += len(sentence_ends)
 
@@ -92,13 +97,17 @@ def finish_entry(folder: Path, types: Types, merged: NDArray[np.int32] | None = 
     ranked = _in_order(types, order)
     n_tokens = int(types.counts.sum())
     digest = hashlib.sha256(f"w2v corpus: {len(order)} types, {n_tokens} tokens\n".encode())
-    for name, array in (("word_offsets.i64", ranked.offsets), ("words.utf8", ranked.blob)):
-        digest.update(array.data)
-        _write(folder / name, array)
-    _write(folder / "counts.i64", ranked.counts)
-    _renumber(folder / "tokens.i32", rank if merged is None else rank[merged], digest)
-    _add_file(folder / "offsets.i64", digest)
-    fingerprint = f"sha256:{digest.hexdigest()}"
+    with _naming(folder):
+        for name, array in (("word_offsets.i64", ranked.offsets), ("words.utf8", ranked.blob)):
+            digest.update(array.data)
+            _write(folder / name, array)
+        _write(folder / "counts.i64", ranked.counts)
+        _renumber(folder / "tokens.i32", rank if merged is None else rank[merged], digest)
+        _add_file(folder / "offsets.i64", digest)
+        return _write_meta(folder, f"sha256:{digest.hexdigest()}")
+
+
+def _write_meta(folder: Path, fingerprint: str) -> str:
     sizes = {path.name: path.stat().st_size for path in sorted(folder.iterdir())}
     meta = {"format_version": FORMAT_VERSION, "fingerprint": fingerprint, "sizes": sizes}
     _write(folder / _META, np.frombuffer(json.dumps(meta, indent=1).encode(), np.uint8))
@@ -136,7 +145,7 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
 
 def write_stream(entry: Entry, path: Path, row_of: NDArray[np.int32]) -> None:
     """Write the entry's tokens in another numbering: row_of[rank], int32, shape (n_types,)."""
-    with path.open("xb") as file:
+    with _naming(entry.folder), path.open("xb") as file:
         for start in range(0, len(entry.tokens), _BLOCK):
             file.write(row_of[entry.tokens[start : start + _BLOCK]].data)
         file.flush()
@@ -146,6 +155,17 @@ def write_stream(entry: Entry, path: Path, row_of: NDArray[np.int32]) -> None:
 def map_array(path: Path, dtype: Any) -> NDArray[Any]:
     """Map a file as a read-only array."""
     return np.asarray(np.memmap(path, dtype, "r"))
+
+
+@contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Give an error of writing, such as a full disk, the name of the folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(folder)) from error
 
 
 def _in_order(types: Types, order: NDArray[np.int64]) -> Types:
