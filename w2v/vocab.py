@@ -53,7 +53,10 @@ class Vocab:
         takes 0.4 s for 1 M words.
         """
         if "index" not in self.__dict__ and next(self._look_ups) < _SCANS:
-            return self.words.index(word) if word in self.words else None
+            try:
+                return self.words.index(word)
+            except ValueError:
+                return None
         return self.index.get(word)
 
     @cached_property

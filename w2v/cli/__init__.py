@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from typing import Any
 
@@ -64,6 +65,14 @@ def _one_line(error: Exception) -> str:
 @click.version_option(__version__, prog_name="w2v")
 def cli(debug: bool) -> None:
     """Train static word vectors fast, and use them in PyTorch."""
+    logging.getLogger("w2v").handlers = [_ToStderr()]
+
+
+class _ToStderr(logging.Handler):
+    """What the library logs, a line each on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"{record.levelname.capitalize()}: {record.getMessage()}", err=True)
 
 
 def main() -> None:

@@ -56,10 +56,10 @@ class _Target:
     """One file in the making."""
 
     def __init__(self, path: Path) -> None:
-        self.path = Path(os.path.realpath(path))
-        if self.path.is_dir():
+        if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(path))
-        self.is_plain = not self.path.exists() or self.path.is_file()
+        self.is_plain = not path.exists() or path.is_file()
+        self.path = Path(os.path.realpath(path)) if self.is_plain else path
         self.temporary = _beside(self.path) if self.is_plain else self.path
         self.file: BinaryIO | None = None
 
