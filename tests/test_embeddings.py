@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from vector_strategies import same_bits, some_model
@@ -13,6 +13,7 @@ import w2v
 from w2v import ConfigError, Embeddings, UnknownWordError, Vocab
 from w2v.embeddings import METRICS
 from w2v.inspection import average_ranks, rank_correlation, report_frequency, report_norms
+from w2v.scoring import best_rows
 from w2v.spelling import nearest_spellings
 
 
@@ -71,6 +72,8 @@ def test_ties_stand_in_row_order_and_excluded_words_are_left_out() -> None:
     assert [word for word, _ in model.neighbors("a", 9, exclude=["c", "nowhere"])] == ["b", "d", "e"]
     assert [word for word, _ in model.neighbors("a", 9, restrict_vocab=2)] == ["b"]
     assert [word for word, _ in model.neighbors("e", 9, restrict_vocab=2)] == ["b", "a"]
+    many = model.rows([0] + [1] * 99)
+    assert best_rows(many.scores(np.array([0, 1])), 50, "cosine").tolist() == list(range(1, 51))
     vector = np.array([0, 2])
     assert model.neighbors(vector, 1) == [("b", 1.0)]
 
@@ -160,6 +163,8 @@ letters = st.text("abc中文é", max_size=8)
 
 
 @given(letters, st.lists(letters, max_size=8, unique=True))
+@example("abc", ["acb", "cab"])
+@example("abcabc中", ["bacabc", "bacacb中", "中abcabc"])
 @settings(max_examples=300)
 def test_spellings_are_ordered_by_edit_distance(word: str, words: list[str]) -> None:
     found = nearest_spellings(word, words, set(words), 4)
