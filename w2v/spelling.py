@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+_FIRST_IDEOGRAPHIC = "\u2e80"
+_LONGEST_PIECE = 20
 _JIT: dict[str, Any] = {"nogil": True, "cache": True}
 
 
@@ -18,7 +20,8 @@ def nearest_spellings(word: str, words: Sequence[str], index: Container[str], n:
 
     A letter added, dropped or changed, or two neighbours swapped, counts as one (optimal string alignment);
     up to a third of the letters may differ, but at least one. Other letter cases and other Unicode forms of
-    the word come first, ties in row order, so that frequent words come before rare ones.
+    the word come first, ties in row order, so that frequent words come before rare ones. Where none is like
+    it, the longest pieces of it that are words are given: a text may not have been cut into words.
 
     Parameters
     ----------
@@ -36,7 +39,16 @@ def nearest_spellings(word: str, words: Sequence[str], index: Container[str], n:
     distances = _distances(word, words, most)
     near = np.flatnonzero(distances <= most)
     order = near[np.argsort(distances[near], kind="stable")][: n + len(found)]
-    return list(dict.fromkeys(found + [words[row] for row in order]))[:n]
+    found = list(dict.fromkeys(found + [words[row] for row in order]))
+    return (found or _pieces(word, index))[:n]
+
+
+def _pieces(word: str, index: Container[str]) -> list[str]:
+    """Return the parts of a word that are words, long ones first; two letters are a word in Chinese only."""
+    shortest = 2 if any(letter >= _FIRST_IDEOGRAPHIC for letter in word) else 4
+    lengths = range(min(len(word) - 1, _LONGEST_PIECE), shortest - 1, -1)
+    parts = (word[start : start + length] for length in lengths for start in range(len(word) - length + 1))
+    return list(dict.fromkeys(part for part in parts if part in index))
 
 
 def _distances(word: str, words: Sequence[str], most: int) -> NDArray[np.int8]:
