@@ -104,6 +104,29 @@ def test_words_with_blanks_are_refused_or_escaped_and_come_back(tmp_path: Path) 
     assert list(w2v.load(tmp_path / "back").words) == words
 
 
+def test_counts_travel_in_a_file_of_their_own(folder: Path) -> None:
+    from gensim.models import KeyedVectors
+
+    out, counts = folder.parent / "o.bin", folder.parent / "counts"
+    assert run("convert", folder, out, "--write-counts", counts).exit_code == 0
+    kv = KeyedVectors.load_word2vec_format(str(out), fvocab=str(counts), binary=True)
+    assert [kv.get_vecattr(word, "count") for word in some_model().words] == some_model().counts.tolist()
+    assert not w2v.load(out).counts.any()
+    assert run("convert", out, folder.parent / "back", "--read-counts", counts).exit_code == 0
+    assert w2v.load(folder.parent / "back").counts.tolist() == some_model().counts.tolist()
+    counts.write_text(f"{some_model().words[0]}\t7\nother 8\n", encoding="utf-8")
+    result = run("convert", out, folder.parent / "back", "--read-counts", counts)
+    assert "lacks 49 of the 50 words; their count is 0" in result.stderr
+    assert w2v.load(folder.parent / "back").counts.tolist() == [7] + [0] * 49
+    for content, message in (
+        ("other 8\n", "none of the 50 words"),
+        ("a 1\nb\n", ":2: expected a word and a count"),
+    ):
+        counts.write_text(content)
+        assert message in run("convert", out, folder.parent / "x", "--read-counts", counts).stderr
+        assert not (folder.parent / "x").exists()
+
+
 def test_the_format_can_be_said_for_both_sides(folder: Path) -> None:
     out = folder.parent / "o.dat"
     assert run("convert", folder, out).exit_code == 1

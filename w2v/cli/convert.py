@@ -53,6 +53,14 @@ def _shared_options(command: Command) -> Command:
             type=click.Path(path_type=Path),
             help="Keep only the words in this file, one a line (or word, tab, count).",
         ),
+        click.option(
+            "--read-counts",
+            type=click.Path(path_type=Path),
+            help="Take the counts from lines `word count` (word2vec.c -save-vocab, gensim fvocab).",
+        ),
+        click.option(
+            "--write-counts", type=click.Path(path_type=Path), help="Write the counts to such a file as well."
+        ),
         click.option("--context", is_flag=True, help="Write the context vectors (w_out) instead."),
         click.option(
             "--skip-bad", is_flag=True, help="Leave out bad rows and say how many, instead of stopping."
@@ -75,7 +83,7 @@ def _shared_options(command: Command) -> Command:
 @_to_option
 @_shared_options
 def convert(source: Path, target: Path, **options: Any) -> None:
-    """Read vectors of any format from IN and write them to OUT in another.
+    """Write vectors of any format in another.
 
     What IN is, and whether it is packed (gzip, bzip2, xz, Zstandard), its content tells. The suffix of OUT
     tells what to write, unless --to does: .txt and .vec word2vec, .bin word2vec-bin, .npy, .safetensors, none
@@ -103,7 +111,9 @@ def convert(source: Path, target: Path, **options: Any) -> None:
 @_to_option
 @_shared_options
 def export(model: Path, target: Path, **options: Any) -> None:
-    """Write a model in the format of another tool; the same as `w2v convert MODEL OUT`.
+    """Write a model in the format of another tool.
+
+    The same job as `w2v convert MODEL OUT`.
 
     \b
     Example:
@@ -122,18 +132,24 @@ def _convert(
     dtype: str,
     top: int | None,
     word_file: Path | None,
+    read_counts: Path | None,
+    write_counts: Path | None,
     context: bool,
     skip_bad: bool,
     escape: bool,
     unescape: bool,
 ) -> None:
-    from w2v.formats import load, save_as, writer_for
+    from w2v.formats import counts, load, save_as, writer_for
     from w2v.formats.word_list import read_words
 
     kind = writer_for(target, format=to_format, dtype=dtype)
     words = read_words(word_file)[0] if word_file is not None else None
     model = load(source, format=from_format, top=top, words=words, skip_bad=skip_bad, unescape=unescape)
+    if read_counts is not None:
+        model = counts.with_counts(model, read_counts)
     if context:
         model = model.context_only()
+    if write_counts is not None:
+        counts.write_counts(model, write_counts)
     save_as(model, target, format=kind.name, dtype=dtype, escape=escape)
     click.echo(f"{target}: {len(model):,} words, {model.vector_size} dimensions, {kind.title}", err=True)

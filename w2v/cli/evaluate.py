@@ -64,9 +64,9 @@ def evaluate(
     all_but_the_top: int | None,
     as_json: bool,
 ) -> None:
-    """Evaluate vectors on analogies and word similarity, with gensim's numbers.
+    """Evaluate vectors on analogies and word similarity.
 
-    Without --analogies and --pairs: Google's analogies, WordSim-353 and SimLex-999. Questions with words that
+    The numbers are those of gensim's evaluate_word_analogies and evaluate_word_pairs. Without --analogies and --pairs: Google's analogies, WordSim-353 and SimLex-999. Questions with words that
     are not in the vocabulary are left out, as gensim does; how many were known is shown.
 
     \b

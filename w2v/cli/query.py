@@ -144,7 +144,10 @@ def _print_neighbors(near: Iterable[Neighbor]) -> None:
 @model_argument
 @json_option
 def info(model: Path, as_json: bool) -> None:
-    """Describe a model: words, dimensions, settings, training, and what norms and frequency do in it.
+    """Describe a model.
+
+    Words, dimensions, settings, the loss of each epoch, and what norms and frequency do in its neighbours:
+    cosine is not always similarity.
 
     \b
     Example:
