@@ -12,7 +12,7 @@ from vector_strategies import some_model
 
 from w2v import Embeddings, Vocab
 from w2v.cli import cli
-from w2v.cli.output import pad, shown, width
+from w2v.cli.output import pad, print_json, shown, width
 
 WORDS = ["king", "queen", "man", "woman", "中国", "ﾅ", "e\u0301t\u0301", "a\nb\x1b[31m"]
 
@@ -172,6 +172,11 @@ def test_evaluate_prints_a_table_and_json(tmp_path: Path) -> None:
 def test_widths_on_a_terminal(text: str, columns: int) -> None:
     assert width(text) == columns
     assert width(pad(text, 9)) == width(pad(text, 9, right=True)) == 9
+
+
+def test_json_stays_json_without_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [float("nan"), (1.5, float("inf"))], "b\ud800": "\ud800", "c": 3})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, [1.5, None]], "b\ud800": "\ud800", "c": 3}
 
 
 def test_control_letters_are_shown_escaped() -> None:

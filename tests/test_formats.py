@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import logging
 import pickle
+import shutil
 import struct
 import tracemalloc
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from vector_strategies import AWKWARD, any_word, embeddings, plain_word, same_bits, some_model
 
 import w2v
@@ -704,6 +707,38 @@ def test_a_file_read_as_another_kind_is_refused(
     w2v.save_as(model, path, format=actual)
     with pytest.raises(FormatError):
         w2v.load(path, format=given)
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+@pytest.mark.parametrize("packing", ["", ".bz2", ".xz"])
+@given(data=st.data())
+@settings(max_examples=30)
+def test_damaged_files_are_read_or_refused_and_nothing_else(
+    place: Path, name: str, packing: str, data: st.DataObject
+) -> None:
+    if packing and name not in TEXTUAL:
+        return
+    whole = place / f"whole{SUFFIX[name]}{packing}"
+    if not whole.exists():
+        w2v.save_as(some_model(9, 3), whole, format=name)
+    damaged = place / f"damaged{SUFFIX[name]}{packing}"
+    files = [whole]
+    if whole.is_dir():
+        shutil.rmtree(damaged, ignore_errors=True)
+        shutil.copytree(whole, damaged)
+        files = sorted(whole.iterdir())
+    elif name == "npy":
+        shutil.copy(whole.with_suffix(".vocab.tsv"), damaged.with_suffix(".vocab.tsv"))
+    file = data.draw(st.sampled_from(files))
+    content = bytearray(file.read_bytes())
+    start = data.draw(st.integers(0, len(content) - 1))
+    stop = data.draw(st.one_of(st.just(start), st.integers(start, min(start + 8, len(content)))))
+    content[start:stop] = data.draw(st.binary(max_size=8))
+    target = damaged / file.name if whole.is_dir() else damaged
+    target.write_bytes(content[: data.draw(st.one_of(st.none(), st.integers(0, len(content))))])
+    for skip_bad in (False, True):
+        with contextlib.suppress(w2v.W2VError):
+            w2v.load(damaged, skip_bad=skip_bad)
 
 
 def test_suffixes_that_leave_the_format_open_are_refused(tmp_path: Path, model: Embeddings) -> None:

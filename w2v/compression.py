@@ -73,7 +73,8 @@ def packed(file: BinaryIO, packing: str | None) -> Iterator[BinaryIO]:
 
 def is_broken(error: BaseException) -> bool:
     """Say whether an error of reading means that the packed stream is damaged or cut short."""
-    return isinstance(error, _BROKEN) or type(error).__name__ == "ZstdError"
+    is_bzip2 = type(error) is OSError and error.errno is None  # "Invalid data stream"
+    return isinstance(error, _BROKEN) or is_bzip2 or type(error).__name__ == "ZstdError"
 
 
 def _zstd_file(file: BinaryIO, mode: str) -> Any:

@@ -27,7 +27,7 @@ class NormReport:
     n_zero : int
         Rows that are all zeros.
     count_correlation : float or None
-        Spearman's correlation of norm and count; None where counts are not known.
+        Spearman's correlation of norm and count; None where all counts, or all norms, are the same.
     """
 
     mean: float
@@ -70,13 +70,14 @@ def report_norms(model: Embeddings) -> NormReport | None:
     if not len(model):
         return None
     norms = model.norms
+    is_telling = len(np.unique(model.counts)) > 1 and len(np.unique(norms)) > 1
     return NormReport(
         float(norms.mean(dtype=np.float64)),
         float(np.median(norms)),
         float(norms.min()),
         float(norms.max()),
         int((norms == 0).sum()),
-        rank_correlation(norms, model.counts) if len(set(model.counts[[0, -1]].tolist())) > 1 else None,
+        rank_correlation(norms, model.counts) if is_telling else None,
     )
 
 

@@ -66,7 +66,9 @@ def evaluate(
 ) -> None:
     """Evaluate vectors on analogies and word similarity.
 
-    The numbers are those of gensim's evaluate_word_analogies and evaluate_word_pairs. Without --analogies and --pairs: Google's analogies, WordSim-353 and SimLex-999. Questions with words that
+    The numbers are those of gensim's evaluate_word_analogies and evaluate_word_pairs.
+
+    Without --analogies and --pairs: Google's analogies, WordSim-353 and SimLex-999. Questions with words that
     are not in the vocabulary are left out, as gensim does; how many were known is shown.
 
     \b

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import click
@@ -51,6 +52,16 @@ def print_table(
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document, with letters as they are; a lone surrogate becomes its escape."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    """Print one JSON document: letters as they are, lone surrogates escaped, NaN and infinity as null."""
+    text = json.dumps(_without_nan(value), ensure_ascii=False, indent=2, allow_nan=False)
     click.echo(text.encode(errors="backslashreplace").decode())
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return value

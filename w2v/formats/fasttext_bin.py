@@ -37,7 +37,8 @@ def read(source: Source, options: ReadOptions) -> Embeddings:
     from gensim.models.fasttext import load_facebook_vectors
 
     try:
-        kv = load_facebook_vectors(str(path))
+        with np.errstate(all="ignore"):  # NaN in the file is found below
+            kv = load_facebook_vectors(str(path))
     except (ValueError, NotImplementedError, AssertionError, EOFError, struct.error, UnicodeError) as error:
         raise FormatError(f"{source}: gensim cannot read this fastText model ({error})") from None
     counts = np.asarray(kv.expandos["count"], np.int64) if "count" in kv.expandos else None

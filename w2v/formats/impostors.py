@@ -26,7 +26,9 @@ _BEGINNINGS = (
 )
 _HTML = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
 _COUNTS = re.compile(rb"([^\t\n ]+[\t ]\d+\r?\n){1,3}")
-_TEXT_PICKLE = re.compile(rb"\(?[cdlip]\w*[\n(]")
+_TEXT_PICKLE = re.compile(
+    rb"\([dlt]p?\d*\n|c(copy_reg|numpy|gensim|collections|__builtin__|builtins)[\w.]*\n"
+)
 
 
 def name_impostor(source: Source) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import DTypeLike, NDArray
 from w2v.errors import FormatError
 
 ROWS_AT_ONCE = 8192
+# What numpy raises for a broken header, which it reads as a Python literal.
+_BROKEN = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError, TokenError)
 FLOATS = ("float16", "float32", "float64")
 
 
@@ -67,7 +70,7 @@ def open_matrix(path: str | Path, *, rows: int | None = None) -> NDArray[np.floa
         raise FormatError(f"{path}: no such file")
     try:
         matrix = _load(path)
-    except (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError) as error:
+    except _BROKEN as error:
         reason = "it holds Python objects, which are never loaded" if "allow_pickle" in str(error) else error
         raise FormatError(f"{path}: not a readable .npy file of numbers ({reason})") from None
     if matrix.ndim != 2 or matrix.dtype.name not in FLOATS:
