@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from w2v.api import train
     from w2v.embeddings import Embeddings, Neighbor
     from w2v.errors import (
         ConfigError,
@@ -35,6 +36,7 @@ __all__ = [
     "from_gensim",
     "load",
     "save_as",
+    "train",
 ]
 
 _ERRORS = (
@@ -55,6 +57,7 @@ _HOME = {
     "from_gensim": "w2v.formats.gensim_vectors",
     "load": "w2v.formats",
     "save_as": "w2v.formats",
+    "train": "w2v.api",
 }
 
 

@@ -64,11 +64,20 @@ class VocabConfig(_Checked):
     max_vocab: int | None = setting(None, "Keep only the N most frequent words.", low=1)
 
 
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_TOKENS_TO_READ = 85_000_000
+
+
 @dataclass(frozen=True)
 class TrainConfig(_Checked):
     """Settings of one training run; names are gensim's.
 
-    `alpha`, when None, becomes the default of the model (`DEFAULT_ALPHA`); see `resolved`.
+    `alpha` and `epochs` follow from the model and the size of the corpus where they are None: `resolved`.
     """
 
     model: str = setting("sg", "Skip-gram or continuous bag of words.", choices=("sg", "cbow"))
@@ -87,14 +96,48 @@ class TrainConfig(_Checked):
     )
     alpha: float | None = setting(None, "Learning rate at the start (default: by model).", above=0, high=10)
     min_alpha: float = setting(1e-4, "Learning rate at the end.", low=0, high=10)
-    epochs: int = setting(5, "Passes over the corpus.", low=1)
-    workers: int = setting(os.cpu_count() or 1, "Training threads.", low=1, high=1_024)
+    epochs: int | None = setting(
+        None, "Passes over the corpus (default: by its size, 5 to 30).", low=1, high=1_000_000
+    )
+    workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
+    block_size: int = setting(16, "Positions a block (block kernel; even).", low=2, high=1_024)
+    block_negatives: int = setting(
+        16, "Negatives shared by a block (block kernel; a multiple of 8).", low=8, high=1_024
+    )
     cbow_update: str = setting(
         "corrected",
         "corrected: the gradient of the mean (Irsoy et al. 2020); original: word2vec.c's and gensim's.",
         choices=("corrected", "original"),
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.block_size % 2:
+            raise ConfigError(f"block_size must be even; got {self.block_size}")
+        if self.block_negatives % 8:
+            raise ConfigError(f"block_negatives must be a multiple of 8; got {self.block_negatives}")
+        if self.alpha is not None and self.min_alpha > self.alpha:
+            raise ConfigError(f"min_alpha must be at most alpha, {self.alpha:g}; got {self.min_alpha:g}")
+
+    def resolved(self, n_tokens: int) -> TrainConfig:
+        """Fill in `alpha` and `epochs` for a corpus of `n_tokens` raw tokens.
+
+        The values are those that did best on real text of 1 to 17 million words: docs/performance.md.
+        """
+        alpha, epochs = self.alpha, self.epochs
+        if alpha is None:
+            alpha = max(default_alpha(self), self.min_alpha)
+        if epochs is None:
+            epochs = max(5, min(30, round(_TOKENS_TO_READ / n_tokens)))
+        return dataclasses.replace(self, alpha=alpha, epochs=epochs)
+
+
+def default_alpha(config: TrainConfig) -> float:
+    """Return the learning rate at the start for a model whose `alpha` is None."""
+    if config.model == "sg" or config.cbow_update == "original":
+        return 0.025
+    return 0.1
 
 
 @dataclass(frozen=True)

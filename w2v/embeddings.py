@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gensim.models import KeyedVectors
 
-    from w2v.train.report import TrainingReport
+    from w2v.training.report import TrainingReport
 
 __all__ = ["METRICS", "Embeddings", "Neighbor"]
 

@@ -13,6 +13,7 @@ from w2v import __version__
 from w2v.errors import W2VError
 
 _COMMANDS: dict[str, str] = {
+    "train": "w2v.cli.train:train",
     "vocab": "w2v.cli.vocab:vocab",
     "info": "w2v.cli.query:info",
     "neighbors": "w2v.cli.query:neighbors",

@@ -1,0 +1,1 @@
+"""Training: an encoded corpus and settings become an embedding matrix."""

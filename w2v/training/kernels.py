@@ -1,0 +1,580 @@
+"""The training kernels: skip-gram and CBOW with negative sampling, each exact and by blocks. All jitted code.
+
+One call trains one job, a run of raw tokens, and returns (tokens kept, pairs, loss). Names: `w_in` (V, D) is
+word2vec's syn0, `w_out` (V, D) its syn1neg; rows are padded with zeros to whole lanes. All four kernels have
+one signature, `kernel(tables, plan, shape, scratch, job)`.
+
+Draws. A job has a generator of its own (SplitMix64, Steele et al. 2014), so what it draws depends on its seed
+alone, never on which worker runs it. In this order: one draw a token of the vocabulary (subsampling); then,
+for the exact kernels, at each centre one draw for the window (if it shrinks) and K draws a pair (CBOW: a
+centre) for the negatives; for the block kernels one draw a centre for the windows (CBOW, if they shrink),
+then M draws a block for its negatives.
+
+Race (Hogwild, Recht et al. 2011). Workers add to `w_in` and `w_out` without locks. A worker may read a row
+that another is writing, or lose an addition to it; rows are many and updates small, so the loss of a few
+changes nothing that can be measured, but two runs with several workers are not bit-equal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from w2v.training.arguments import CACHE_LINE, EDGE, EXACT_SHIFT
+from w2v.training.lanes import (
+    LANES,
+    add_row,
+    address_of,
+    fma,
+    lane_sum,
+    load_int,
+    load_lanes,
+    multiply,
+    plus_scaled,
+    plus_scaled_2,
+    prefetch,
+    sigmoid_softplus,
+    splat,
+    store_lanes,
+    store_row,
+    store_sums,
+    subtract,
+    zero_row,
+)
+
+# "reassoc" and "contract" let LLVM vectorise sums; full fastmath would break the search for NaN.
+_jit = njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+_part = njit(nogil=True, inline="always", fastmath={"reassoc", "contract"}, error_model="numpy")
+
+
+@_jit
+def random_bits(state):
+    """Return 64 random bits and move the state, uint64 of shape (1,), on (SplitMix64)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@_jit
+def _draw_width(plan, state):
+    if not plan.shrink:
+        return plan.window
+    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(plan.window)) >> np.uint64(32)) + 1
+
+
+@_jit
+def _find_word(tables, point):
+    """Return the word in whose stretch of the cumulative distribution a point lies."""
+    word_id = tables.guide[np.int64(point >> tables.guide_shift)]
+    while tables.cdf[word_id] <= point:
+        word_id += 1
+    return np.int64(word_id)
+
+
+@_jit
+def gather_job(tables, plan, scratch, job):
+    """Subsample a job's tokens into one flat run that crosses sentence ends (Mikolov et al. 2013b, 2.3).
+
+    **Updates** `ids`, `left`, `right`; behind the run stand positions of word 0 without contexts, enough to
+    fill the last block. **Returns** n, the tokens kept.
+    """
+    ids, left, right, state = scratch.ids, scratch.left, scratch.right, scratch.state
+    first = plan.window + EDGE
+    n = 0
+    position, sentence = job.start, job.sentence
+    while position < job.stop:
+        end = min(tables.offsets[sentence + 1], job.stop)
+        begin = n
+        for place in range(position, end):
+            token = tables.tokens[place]
+            ids[first + n] = token
+            if token < len(tables.keep):
+                n += np.uint32(random_bits(state) >> np.uint64(32)) <= tables.keep[token]
+        for i in range(begin, n):
+            left[i] = min(i - begin, plan.window)
+            right[i] = min(n - 1 - i, plan.window)
+        position = end
+        sentence += 1
+    for i in range(first + n, first + n + 2 * plan.block + plan.window + EDGE):
+        ids[i] = 0
+    for i in range(n, n + plan.block):
+        left[i] = right[i] = 0
+    return n
+
+
+# ---------------------------------------------------------------------------------------------- by blocks
+
+
+@_jit
+def _draw_negatives(tables, n, scratch, first):
+    """Draw a block's negatives, one from each of n equal strata of the distribution (less variance)."""
+    for m in range(n):
+        point = (np.uint64(m) << np.uint64(32)) | (random_bits(scratch.state) >> np.uint64(32))
+        scratch.negatives[first + m] = _find_word(tables, point)
+
+
+@_jit
+def _prefetch_rows(weights, ids, first, n):
+    base, n_bytes = address_of(weights), weights.strides[0]
+    for i in range(first, first + n):
+        row = base + ids[i] * n_bytes
+        for line in range(row, row + n_bytes, CACHE_LINE):
+            prefetch(line)
+
+
+@_jit
+def _point_at_rows(weights, ids, first, n, addresses, begin):
+    base, n_bytes = address_of(weights), weights.strides[0]
+    for i in range(n):
+        addresses[begin + i] = base + ids[first + i] * n_bytes
+
+
+@_jit
+def _multiply_2_by_4(zero, n_bytes, step, rows, columns, out, out_bytes):
+    """Write the products of two rows with four columns to `out` and `out + out_bytes`, four numbers each.
+
+    `rows` and `columns` are addresses of addresses; a row has `n_bytes`, taken `step`, a `Lanes`, at a time.
+    """
+    row_0, row_1 = load_int(rows), load_int(rows + 8)
+    column_0, column_1 = load_int(columns), load_int(columns + 8)
+    column_2, column_3 = load_int(columns + 16), load_int(columns + 24)
+    a_0 = a_1 = a_2 = a_3 = b_0 = b_1 = b_2 = b_3 = splat(zero)
+    for k in range(0, n_bytes, step):
+        x = load_lanes(zero, row_0 + k)
+        y = load_lanes(zero, row_1 + k)
+        column = load_lanes(zero, column_0 + k)
+        a_0 = fma(x, column, a_0)
+        b_0 = fma(y, column, b_0)
+        column = load_lanes(zero, column_1 + k)
+        a_1 = fma(x, column, a_1)
+        b_1 = fma(y, column, b_1)
+        column = load_lanes(zero, column_2 + k)
+        a_2 = fma(x, column, a_2)
+        b_2 = fma(y, column, b_2)
+        column = load_lanes(zero, column_3 + k)
+        a_3 = fma(x, column, a_3)
+        b_3 = fma(y, column, b_3)
+    store_sums(out, a_0, a_1, a_2, a_3)
+    store_sums(out + out_bytes, b_0, b_1, b_2, b_3)
+
+
+@_part
+def _multiply_block(zero, plan, scratch, band):
+    """Write the logits of each row against all negatives and against its own targets.
+
+    Row i has the targets i .. i + band of the block; two rows at a time share theirs.
+    """
+    logits = scratch.logits
+    size = logits.itemsize
+    n_bytes = scratch.buffer.strides[0]
+    rows, columns = address_of(scratch.rows), address_of(scratch.columns)
+    for i in range(0, plan.block, 2):
+        out = address_of(logits) + i * logits.strides[0]
+        for c in range(0, plan.block_negatives, 4):
+            _multiply_2_by_4(
+                zero, n_bytes, LANES * size, rows + 8 * i, columns + 8 * c, out + size * c, logits.strides[0]
+            )
+        begin = plan.block_negatives + i
+        for c in range(begin, begin + band + 2, 4):
+            _multiply_2_by_4(
+                zero, n_bytes, LANES * size, rows + 8 * i, columns + 8 * c, out + size * c, logits.strides[0]
+            )
+
+
+@_jit
+def _find_negatives_among_targets(plan, scratch, band, targets, negatives, first):
+    """Weigh those pairs whose target was drawn as a negative: word2vec.c draws none for them.
+
+    `targets` and `negatives` are the block's first places in `ids` and `negatives`, `first` its position.
+    **Updates** `is_target`. **Returns** whether there are any.
+    """
+    ids, left_weights, right_weights = scratch.ids, scratch.left_weights, scratch.right_weights
+    found = False
+    for m in range(plan.block_negatives):
+        word_id = scratch.negatives[negatives + m]
+        is_there = False
+        for c in range(targets, targets + plan.block + band):
+            is_there |= ids[c] == word_id
+        if is_there:
+            found = True
+            for i in range(plan.block):
+                left, right = scratch.left[first + i], scratch.right[first + i]
+                for c in range(band + 1):
+                    if ids[targets + i + c] == word_id:
+                        scratch.is_target[i, m] += left_weights[left, c + 1] * right_weights[right, c + 1]
+    return found
+
+
+@_part
+def _differentiate_block(zero, plan, scratch, band, first, alpha):
+    """Turn logits into minus the gradients of the loss, times alpha. **Returns** (pairs, loss).
+
+    The loss of a pair is softplus(-x) for its target and K / M softplus(x) for each of the block's M
+    negatives that is not the target: in the mean, K negatives a pair (Mikolov et al. 2013b, equation 4).
+    """
+    logits, is_target = scratch.logits, scratch.is_target
+    size = logits.itemsize
+    one = splat(zero + logits.dtype.type(1))
+    rate = splat(alpha)
+    share = logits.dtype.type(plan.negative) / logits.dtype.type(plan.block_negatives)
+    loss = splat(zero)
+    n_pairs = 0.0
+    for i in range(plan.block):
+        left, right = scratch.left[first + i], scratch.right[first + i]
+        row = address_of(logits) + i * logits.strides[0]
+        # An odd row's band begins a column later; the column before it belongs to the even row and becomes 0.
+        is_even = 1 - (i & 1)
+        place = row + size * (plan.block_negatives + i - (i & 1))
+        left_weights = (
+            address_of(scratch.left_weights) + left * scratch.left_weights.strides[0] + size * is_even
+        )
+        right_weights = (
+            address_of(scratch.right_weights) + right * scratch.right_weights.strides[0] + size * is_even
+        )
+        for k in range(0, size * (band + 2), size * LANES):
+            weight = multiply(load_lanes(zero, left_weights + k), load_lanes(zero, right_weights + k))
+            x = load_lanes(zero, place + k)
+            sigmoid, softplus = sigmoid_softplus(x)
+            loss = fma(weight, subtract(softplus, x), loss)
+            store_lanes(place + k, multiply(multiply(rate, weight), subtract(one, sigmoid)))
+        row_pairs = scratch.left_totals[left] + scratch.right_totals[right]
+        n_pairs += row_pairs
+        mask = address_of(is_target) + i * is_target.strides[0]
+        for k in range(0, size * plan.block_negatives, size * LANES):
+            weight = multiply(splat(share), subtract(splat(row_pairs), load_lanes(zero, mask + k)))
+            sigmoid, softplus = sigmoid_softplus(load_lanes(zero, row + k))
+            loss = fma(weight, softplus, loss)
+            store_lanes(row + k, multiply(multiply(splat(-alpha), weight), sigmoid))
+    return n_pairs, np.float64(lane_sum(loss))
+
+
+@_jit
+def _update_part(width, offset, plan, scratch, band):
+    """Do the backward pass for one part of the dimensions: `len(width)` lanes from `offset` bytes on.
+
+    **Updates** the columns in `w_out`; the rows' updates go to `buffer`. **Race** `w_out`, see above.
+    """
+    rows, columns = address_of(scratch.rows), address_of(scratch.columns)
+    logits, n_bytes = address_of(scratch.logits), scratch.logits.strides[0]
+    size = scratch.logits.itemsize
+    buffer = address_of(scratch.buffer) + offset
+    n_negatives = plan.block_negatives
+    for i in range(0, plan.block, 2):
+        a = b = zero_row(width)
+        g = logits + i * n_bytes
+        for c in range(n_negatives):
+            column = load_int(columns + 8 * c) + offset
+            a, b = plus_scaled_2(a, b, g + size * c, g + n_bytes + size * c, column)
+        for c in range(n_negatives + i, n_negatives + i + band + 2):
+            column = load_int(columns + 8 * c) + offset
+            a, b = plus_scaled_2(a, b, g + size * c, g + n_bytes + size * c, column)
+        store_row(buffer + i * scratch.buffer.strides[0], a)
+        store_row(buffer + (i + 1) * scratch.buffer.strides[0], b)
+    for c in range(0, n_negatives + plan.block + band, 2):
+        begin, end = 0, plan.block
+        if c >= n_negatives:
+            begin, end = max(c - n_negatives - band, 0), min(c - n_negatives + 2, plan.block)
+        a = b = zero_row(width)
+        g = logits + begin * n_bytes + size * c
+        for i in range(begin, end):
+            a, b = plus_scaled_2(a, b, g, g + size, load_int(rows + 8 * i) + offset)
+            g += n_bytes
+        # One after the other: both may be the same word.
+        add_row(load_int(columns + 8 * c) + offset, a)
+        add_row(load_int(columns + 8 * c + 8) + offset, b)
+
+
+@_part
+def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
+    """Train the block of positions from `first` on; its rows stand in `rows`. **Returns** (pairs, loss)."""
+    zero = shape.tail[0]
+    targets = plan.window + EDGE + first - band // 2
+    _point_at_rows(tables.w_out, scratch.negatives, negatives, plan.block_negatives, scratch.columns, 0)
+    _point_at_rows(
+        tables.w_out, scratch.ids, targets, plan.block + band + 2, scratch.columns, plan.block_negatives
+    )
+    _multiply_block(zero, plan, scratch, band)
+    found = _find_negatives_among_targets(plan, scratch, band, targets, negatives, first)
+    n_pairs, loss = _differentiate_block(zero, plan, scratch, band, first, alpha)
+    if found:
+        scratch.is_target[:] = zero
+    for part in range(shape.n_wide):
+        offset = part * len(shape.wide) * LANES * scratch.logits.itemsize
+        _update_part(shape.wide, offset, plan, scratch, band)
+    _update_part(
+        shape.tail, shape.n_wide * len(shape.wide) * LANES * scratch.logits.itemsize, plan, scratch, band
+    )
+    return n_pairs, loss
+
+
+@_jit
+def train_skipgram_block(tables, plan, shape, scratch, job):
+    """Skip-gram by blocks: B input vectors against their targets and M shared negatives.
+
+    Shared negatives as in Ji et al. 2016 (pWord2Vec). Shrinking windows enter by their mean: all targets
+    within the window are used, at distance d with weight (window - d + 1) / window, not with that chance.
+
+    **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
+    """
+    zero = shape.tail[0]
+    one = zero + tables.w_in.dtype.type(1)
+    scratch.state[0] = job.seed
+    n = gather_job(tables, plan, scratch, job)
+    begin, n_negatives = plan.window + EDGE, plan.block_negatives
+    buffer, buffer_bytes = address_of(scratch.buffer), scratch.buffer.strides[0]
+    n_pairs = loss = 0.0
+    negatives = np.int64(0)
+    _draw_negatives(tables, n_negatives, scratch, negatives)
+    for first in range(0, n, plan.block):
+        _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
+        _prefetch_rows(tables.w_out, scratch.negatives, n_negatives - negatives, n_negatives)
+        _prefetch_rows(tables.w_in, scratch.ids, begin + first + plan.block, plan.block)
+        _prefetch_rows(tables.w_out, scratch.ids, begin + first + plan.block + plan.window, plan.block)
+        _point_at_rows(tables.w_in, scratch.ids, begin + first, plan.block, scratch.rows, 0)
+        alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
+        block_pairs, block_loss = _train_block(
+            tables, plan, shape, scratch, 2 * plan.window, first, negatives, alpha
+        )
+        for part in range(shape.n_wide + 1):
+            offset = part * len(shape.wide) * LANES * scratch.logits.itemsize
+            for i in range(plan.block):
+                update, row = buffer + i * buffer_bytes + offset, scratch.rows[i] + offset
+                if part < shape.n_wide:
+                    add_row(row, plus_scaled(zero_row(shape.wide), one, update))
+                else:
+                    add_row(row, plus_scaled(zero_row(shape.tail), one, update))
+        n_pairs += block_pairs
+        loss += block_loss
+        negatives = n_negatives - negatives
+    return n, n_pairs, loss
+
+
+@_jit
+def _draw_windows(plan, scratch, n):
+    """Draw a window for every centre. **Updates** `low`, `high`; `left` becomes 1 where contexts are."""
+    for i in range(n):
+        width = _draw_width(plan, scratch.state)
+        scratch.low[i] = min(scratch.left[i], width)
+        scratch.high[i] = min(scratch.right[i], width)
+        scratch.left[i] = scratch.low[i] + scratch.high[i] > 0
+        scratch.right[i] = 0
+    for i in range(n, n + plan.block):
+        scratch.low[i] = scratch.high[i] = 0
+
+
+@_jit
+def _average_contexts(width, offset, plan, scratch, first):
+    """Write the mean of each centre's contexts, for one part of the dimensions: differences of running sums.
+
+    `columns` holds the addresses of the inputs from `window` positions before the block on. The cost does not
+    depend on the window. **Updates** `buffer`: means from row B on, running sums from row 2B on.
+    """
+    dtype = scratch.buffer.dtype.type
+    n_bytes = scratch.buffer.strides[0]
+    means = address_of(scratch.buffer) + plan.block * n_bytes + offset
+    sums = means + plan.block * n_bytes
+    total = zero_row(width)
+    store_row(sums, total)
+    for c in range(plan.block + 2 * plan.window):
+        total = plus_scaled(total, dtype(1), scratch.contexts[c] + offset)
+        store_row(sums + (c + 1) * n_bytes, total)
+    for i in range(plan.block):
+        low, high = scratch.low[first + i], scratch.high[first + i]
+        centre = plan.window + i
+        mean = zero_row(width)
+        if low + high > 0:
+            factor = dtype(1) / dtype(low + high)
+            mean = plus_scaled(mean, factor, sums + (centre + high + 1) * n_bytes)
+            mean = plus_scaled(mean, -factor, sums + (centre - low) * n_bytes)
+            mean = plus_scaled(mean, -factor, scratch.contexts[centre] + offset)
+        store_row(means + i * n_bytes, mean)
+
+
+@_jit
+def _update_contexts(width, offset, plan, scratch, first, n):
+    """Add each centre's update to all its contexts, for one part of the dimensions: running sums again.
+
+    `corrected`: the update of the mean, divided by the number of contexts, which is the gradient (Irsoy et
+    al. 2020); else undivided, as word2vec.c. **Updates** `w_in`. **Race** `w_in`, see above.
+    """
+    dtype = scratch.buffer.dtype.type
+    n_bytes = scratch.buffer.strides[0]
+    updates = address_of(scratch.buffer) + offset
+    sums = updates + 2 * plan.block * n_bytes
+    n_contexts = plan.block + 2 * plan.window
+    for c in range(n_contexts + 1):
+        store_row(sums + c * n_bytes, zero_row(width))
+    for i in range(plan.block):
+        low, high = scratch.low[first + i], scratch.high[first + i]
+        factor = dtype(0)
+        if low + high > 0:
+            factor = dtype(1) / dtype(low + high) if plan.corrected else dtype(1)
+        update = plus_scaled(zero_row(width), factor, updates + i * n_bytes)
+        store_row(updates + i * n_bytes, update)
+        add_row(sums + (plan.window + i - low) * n_bytes, update)
+        add_row(
+            sums + (plan.window + i + high + 1) * n_bytes,
+            plus_scaled(zero_row(width), dtype(-1), updates + i * n_bytes),
+        )
+    total = zero_row(width)
+    for c in range(n_contexts):
+        total = plus_scaled(total, dtype(1), sums + c * n_bytes)
+        i = c - plan.window
+        if 0 <= i < plan.block:  # a centre is not its own context
+            add_row(scratch.contexts[c] + offset, plus_scaled(total, dtype(-1), updates + i * n_bytes))
+        elif 0 <= first + i < n:
+            add_row(scratch.contexts[c] + offset, total)
+
+
+@_jit
+def train_cbow_block(tables, plan, shape, scratch, job):
+    """CBOW by blocks: the means of B contexts against their centres and M shared negatives.
+
+    **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
+    """
+    scratch.state[0] = job.seed
+    n = gather_job(tables, plan, scratch, job)
+    _draw_windows(plan, scratch, n)
+    begin, n_negatives = plan.window + EDGE, plan.block_negatives
+    n_bytes = scratch.buffer.strides[0]
+    part_bytes = len(shape.wide) * LANES * scratch.logits.itemsize
+    for i in range(plan.block):
+        scratch.rows[i] = address_of(scratch.buffer) + (plan.block + i) * n_bytes
+    n_pairs = loss = 0.0
+    negatives = np.int64(0)
+    _draw_negatives(tables, n_negatives, scratch, negatives)
+    for first in range(0, n, plan.block):
+        _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
+        _prefetch_rows(tables.w_out, scratch.negatives, n_negatives - negatives, n_negatives)
+        _prefetch_rows(tables.w_out, scratch.ids, begin + first + plan.block, plan.block)
+        _prefetch_rows(tables.w_in, scratch.ids, begin + first + plan.block + plan.window, plan.block)
+        _point_at_rows(
+            tables.w_in,
+            scratch.ids,
+            begin + first - plan.window,
+            plan.block + 2 * plan.window,
+            scratch.contexts,
+            0,
+        )
+        for part in range(shape.n_wide):
+            _average_contexts(shape.wide, part * part_bytes, plan, scratch, first)
+        _average_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first)
+        alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
+        block_pairs, block_loss = _train_block(
+            tables, plan, shape, scratch, np.int64(0), first, negatives, alpha
+        )
+        for part in range(shape.n_wide):
+            _update_contexts(shape.wide, part * part_bytes, plan, scratch, first, n)
+        _update_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first, n)
+        n_pairs += block_pairs
+        loss += block_loss
+        negatives = n_negatives - negatives
+    return n, n_pairs, loss
+
+
+# ---------------------------------------------------------------------------------------------- exact
+
+
+@_jit
+def _dot(zero, step, n_bytes, a, b):
+    total = splat(zero)
+    for k in range(0, n_bytes, step):
+        total = fma(load_lanes(zero, a + k), load_lanes(zero, b + k), total)
+    return lane_sum(total)
+
+
+@_jit
+def _add_scaled(zero, step, n_bytes, factor, source, target):
+    for k in range(0, n_bytes, step):
+        lanes = fma(splat(factor), load_lanes(zero, source + k), load_lanes(zero, target + k))
+        store_lanes(target + k, lanes)
+
+
+@_jit
+def _train_target(tables, plan, zero, row, update, target, alpha, state):
+    """Train one row on one target word and K negatives of its own, one after the other, as word2vec.c does.
+
+    A negative that is the target is left out. **Updates** `w_out`, the row at `update`. **Returns** the loss.
+    """
+    size, n_bytes = tables.w_out.itemsize, tables.w_out.strides[0]
+    loss = 0.0
+    for k in range(plan.negative + 1):
+        word_id = np.int64(target)
+        if k > 0:
+            word_id = _find_word(tables, random_bits(state) >> np.uint64(EXACT_SHIFT))
+            if word_id == target:
+                continue
+        column = address_of(tables.w_out) + word_id * n_bytes
+        x = _dot(zero, LANES * size, n_bytes, row, column)
+        sign = np.float64(1) if k > 0 else np.float64(-1)
+        decay = np.exp(-abs(np.float64(x)))
+        sigmoid = 1 / (1 + decay) if x >= 0 else decay / (1 + decay)
+        loss += max(sign * x, 0.0) + np.log1p(decay)
+        factor = tables.w_out.dtype.type(alpha * ((k == 0) - sigmoid))
+        _add_scaled(zero, LANES * size, n_bytes, factor, column, update)
+        _add_scaled(zero, LANES * size, n_bytes, factor, row, column)
+    return loss
+
+
+@_jit
+def train_skipgram_exact(tables, plan, shape, scratch, job):
+    """Skip-gram pair by pair: each context's input vector predicts the centre (word2vec.c, TrainModelThread).
+
+    **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
+    """
+    zero = shape.tail[0]
+    step, n_bytes = LANES * tables.w_in.itemsize, tables.w_in.strides[0]
+    scratch.state[0] = job.seed
+    n = gather_job(tables, plan, scratch, job)
+    begin = plan.window + EDGE
+    update = address_of(scratch.buffer)
+    n_pairs = loss = 0.0
+    for i in range(n):
+        alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
+        width = _draw_width(plan, scratch.state)
+        for j in range(i - min(scratch.left[i], width), i + min(scratch.right[i], width) + 1):
+            if j != i:
+                row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
+                scratch.buffer[0] = zero
+                loss += _train_target(
+                    tables, plan, zero, row, update, scratch.ids[begin + i], alpha, scratch.state
+                )
+                _add_scaled(zero, step, n_bytes, zero + tables.w_in.dtype.type(1), update, row)
+                n_pairs += 1
+    return n, n_pairs, loss
+
+
+@_jit
+def train_cbow_exact(tables, plan, shape, scratch, job):
+    """CBOW centre by centre: the mean of the contexts' input vectors predicts the centre.
+
+    **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
+    """
+    zero, dtype = shape.tail[0], tables.w_in.dtype.type
+    step, n_bytes = LANES * tables.w_in.itemsize, tables.w_in.strides[0]
+    scratch.state[0] = job.seed
+    n = gather_job(tables, plan, scratch, job)
+    begin = plan.window + EDGE
+    update, mean = address_of(scratch.buffer), address_of(scratch.buffer) + scratch.buffer.strides[0]
+    n_pairs = loss = 0.0
+    for i in range(n):
+        alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
+        width = _draw_width(plan, scratch.state)
+        low, high = i - min(scratch.left[i], width), i + min(scratch.right[i], width)
+        if low == high:
+            continue
+        scratch.buffer[0:2] = zero
+        factor = dtype(1) / dtype(high - low)
+        for j in range(low, high + 1):
+            if j != i:
+                row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
+                _add_scaled(zero, step, n_bytes, factor, row, mean)
+        loss += _train_target(tables, plan, zero, mean, update, scratch.ids[begin + i], alpha, scratch.state)
+        n_pairs += 1
+        for j in range(low, high + 1):
+            if j != i:
+                row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
+                _add_scaled(zero, step, n_bytes, factor if plan.corrected else dtype(1), update, row)
+    return n, n_pairs, loss

@@ -1,0 +1,145 @@
+"""The arrays of a run: weights padded to whole registers, and each worker's scratch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from w2v.config import TrainConfig
+from w2v.training.arguments import CACHE_LINE, EDGE, Plan, Scratch, Shape
+from w2v.training.lanes import LANES
+
+_ROWS_AT_ONCE = 65_536
+
+
+def make_plan(config: TrainConfig) -> Plan:
+    """Turn settings into the kernels' plan."""
+    return Plan(
+        window=config.window,
+        negative=config.negative,
+        shrink=int(config.shrink_windows),
+        corrected=int(config.cbow_update == "corrected"),
+        block=config.block_size,
+        block_negatives=config.block_negatives,
+    )
+
+
+def make_shape(vector_size: int, dtype: DTypeLike = np.float32) -> Shape:
+    """Cut a row of D numbers, padded to whole lanes, into parts of 3 to 6 lanes.
+
+    Two rows of 5 lanes fill the registers and hide the latency of a multiply-add; parts of 1 or 2 would not.
+    """
+    n_lanes = -(-vector_size // LANES)
+    if n_lanes <= 6:
+        wide, tail = n_lanes, n_lanes
+    else:
+        wide = 4 if n_lanes % 5 == 2 else 5
+        tail = 3 + (n_lanes - 3) % wide
+    zero = np.dtype(dtype).type(0)
+    return Shape((zero,) * wide, (n_lanes - tail) // wide, (zero,) * tail)
+
+
+def row_length(shape: Shape) -> int:
+    """Return the numbers in a padded row."""
+    return LANES * (len(shape.wide) * shape.n_wide + len(shape.tail))
+
+
+def aligned_zeros(n_rows: int, n_columns: int, dtype: DTypeLike = np.float32) -> NDArray[Any]:
+    """Return zeros of shape (n_rows, n_columns) that begin at a cache line."""
+    itemsize = np.dtype(dtype).itemsize
+    spare = CACHE_LINE // itemsize
+    memory = np.zeros(n_rows * n_columns + spare, dtype)
+    begin = -memory.ctypes.data % CACHE_LINE // itemsize
+    return memory[begin : begin + n_rows * n_columns].reshape(n_rows, n_columns)
+
+
+def initial_weights(
+    n_words: int, vector_size: int, shape: Shape, seed: int, dtype: DTypeLike = np.float32
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return w_in, uniform in (-0.5, 0.5) / D, and w_out, zero (word2vec.c, InitNet): both (V, padded D)."""
+    w_in, w_out = (aligned_zeros(n_words, row_length(shape), dtype) for _ in range(2))
+    generator = np.random.default_rng(seed)
+    for begin in range(0, n_words, _ROWS_AT_ONCE):
+        rows = w_in[begin : begin + _ROWS_AT_ONCE, :vector_size]
+        rows[:] = (generator.random(rows.shape, np.float32) - 0.5) / vector_size
+    return w_in, w_out
+
+
+def pack_rows(padded: NDArray[Any], vector_size: int) -> NDArray[Any]:
+    """Drop the padding, in place: the rows move together in their own memory.
+
+    Returns
+    -------
+    ndarray, shape (V, vector_size), C-contiguous
+        A view of `padded`'s memory, whose contents are lost.
+    """
+    n_words = len(padded)
+    flat = padded.reshape(-1)
+    for begin in range(0, n_words, _ROWS_AT_ONCE):
+        rows = padded[begin : begin + _ROWS_AT_ONCE, :vector_size].copy()
+        flat[begin * vector_size : begin * vector_size + rows.size] = rows.reshape(-1)
+    return flat[: n_words * vector_size].reshape(n_words, vector_size)
+
+
+def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> Scratch:
+    """Allocate one worker's memory for jobs of up to `longest_job` tokens."""
+    dtype = shape.tail[0].dtype
+    block, n_negatives, window = plan.block, plan.block_negatives, plan.window
+    n_positions = longest_job + 2 * (window + EDGE) + 2 * block + EDGE
+    n_columns = n_negatives + block + 2 * window + EDGE
+    ids, left, right, low, high = (np.zeros(n_positions, np.int32) for _ in range(5))
+    return Scratch(
+        state=np.zeros(1, np.uint64),
+        ids=ids,
+        left=left,
+        right=right,
+        low=low,
+        high=high,
+        negatives=np.zeros(2 * n_negatives, np.int32),
+        rows=np.zeros(block, np.int64),
+        columns=np.zeros(n_columns, np.int64),
+        contexts=np.zeros(n_columns, np.int64),
+        logits=aligned_zeros(block, -(-n_columns // LANES) * LANES, dtype),
+        is_target=aligned_zeros(block, n_negatives, dtype),
+        buffer=aligned_zeros(3 * block + 2 * window + 1, row_length(shape), dtype),
+        **(_skipgram_weights if model == "sg" else _cbow_weights)(plan, dtype),
+    )
+
+
+def _skipgram_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
+    """Weigh a row's targets by distance: the chance that a window drawn at random holds them."""
+    window = plan.window
+    near = np.arange(1, window + 1)
+    weights = (window - near + 1) / window if plan.shrink else np.ones(window)
+    reached = np.tril(np.ones((window + 1, window)), -1) * weights  # [k, d - 1]: distance d within k contexts
+    left, right = (np.zeros((window + 1, _table_length(window)), dtype) for _ in range(2))
+    left[:, 1 : window + 1] = reached[:, ::-1]
+    left[:, window + 2 : 2 * window + 2] = 1
+    right[:, 1 : window + 1] = 1
+    right[:, window + 2 : 2 * window + 2] = reached
+    totals = reached.sum(axis=1).astype(dtype)
+    return {
+        "left_weights": left,
+        "right_weights": right,
+        "left_totals": totals,
+        "right_totals": totals.copy(),
+    }
+
+
+def _cbow_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
+    """Weigh a row's one target: 1 if the centre has contexts (`left` is 1 then), else 0."""
+    left, right = (np.zeros((2, _table_length(0)), dtype) for _ in range(2))
+    left[1, 1] = right[0, 1] = 1
+    return {
+        "left_weights": left,
+        "right_weights": right,
+        "left_totals": np.array([0, 1], dtype),
+        "right_totals": np.zeros(2, dtype),
+    }
+
+
+def _table_length(window: int) -> int:
+    """Room for a column more on either side of a band, read in whole lanes."""
+    return -(-(2 * window + 2) // LANES) * LANES + LANES

@@ -1,0 +1,104 @@
+"""From an encoded corpus to a model: settings filled in, advice given, weights and origin put together."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from w2v import __version__
+from w2v.config import TrainConfig
+from w2v.corpus.encoded import EncodedCorpus
+from w2v.embeddings import Embeddings
+from w2v.training.sampling import keep_probabilities
+from w2v.training.trainer import ProgressCallback, ReportCallback, train_weights
+
+_log = logging.getLogger(__name__)
+_FEW_TOKENS = 1_000
+_SMALL_SHARE = 0.2
+
+
+def train_model(
+    corpus: EncodedCorpus,
+    config: TrainConfig,
+    *,
+    on_progress: ProgressCallback | None = None,
+    on_report: ReportCallback | None = None,
+) -> Embeddings:
+    """Train a model on an encoded corpus.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+    config : TrainConfig
+        Settings that are None are filled in for this corpus; see `TrainConfig.resolved`.
+    on_progress : callable, optional
+        Called with a `Progress` about ten times a second.
+    on_report : callable, optional
+        Called with an `EpochReport` after each epoch.
+
+    Returns
+    -------
+    Embeddings
+        With `context`, `config` and `training`.
+
+    Raises
+    ------
+    CorpusError
+        If there is nothing to train.
+    TrainingError
+        If weights stop being finite.
+    """
+    config = config.resolved(corpus.n_tokens)
+    for line in advice(corpus, config):
+        _log.warning("%s", line)
+    trained = train_weights(corpus, config, on_progress=on_progress, on_report=on_report)
+    return Embeddings(
+        corpus.vocab, trained.w_in, trained.w_out, describe_origin(corpus, config), training=trained.report
+    )
+
+
+def advice(corpus: EncodedCorpus, config: TrainConfig) -> list[str]:
+    """Say where settings leave little to train, with the numbers and the option to change."""
+    keep = keep_probabilities(corpus.vocab.counts, config.sample)
+    n_known, n_kept = corpus.n_known_tokens, float(keep @ corpus.vocab.counts)
+    lines = []
+    if n_kept < _FEW_TOKENS or n_kept < _SMALL_SHARE * n_known:
+        lines.append(
+            f"of {corpus.n_tokens:,} tokens, {n_known:,} are of the {len(corpus.vocab):,} words in the "
+            f"vocabulary, and subsampling (--sample {config.sample:g}) leaves about {n_kept:,.0f} an epoch; "
+            "for so little, use more text or more --epochs, lower --min-count, or set --sample 0"
+        )
+    elif n_known < _SMALL_SHARE * corpus.n_tokens:
+        lines.append(
+            f"only {n_known:,} of {corpus.n_tokens:,} tokens are of the {len(corpus.vocab):,} words in the "
+            "vocabulary; lower --min-count or raise --max-vocab"
+        )
+    if corpus.n_sentences == 1 and corpus.n_tokens > config.window and corpus.report.files:
+        lines.append("the whole corpus is one line, so windows cross sentences; best is one sentence a line")
+    return lines
+
+
+def describe_origin(corpus: EncodedCorpus, config: TrainConfig) -> dict[str, Any]:
+    """Return what a model tells of its origin: settings, corpus, versions; no paths, no dates."""
+    return {
+        "training": dataclasses.asdict(config),
+        "corpus": {
+            "fingerprint": corpus.fingerprint,
+            "tokens": corpus.n_tokens,
+            "sentences": corpus.n_sentences,
+            "types": corpus.n_types,
+            "tokens_in_vocabulary": corpus.n_known_tokens,
+            "replaced_byte_sequences": corpus.report.replaced,
+        },
+        "versions": {
+            "w2v": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": version("numba"),
+        },
+    }

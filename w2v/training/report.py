@@ -1,0 +1,75 @@
+"""What training measured."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """One epoch.
+
+    Parameters
+    ----------
+    epoch : int
+        1 is the first.
+    tokens : int
+        Raw tokens read in this epoch.
+    alpha : float
+        Learning rate at the end of the epoch.
+    loss : float
+        Mean negative log-likelihood a pair over the epoch, in nats: of the target and of K negatives.
+    pairs : float
+        (Context, centre) pairs trained; CBOW: centres. The block kernel counts weighted pairs.
+    seconds : float
+        Wall time of the epoch.
+    words_per_second : float
+        Raw tokens a second.
+    """
+
+    epoch: int
+    tokens: int
+    alpha: float
+    loss: float
+    pairs: float
+    seconds: float
+    words_per_second: float
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """A whole training run.
+
+    Parameters
+    ----------
+    epochs : tuple of EpochReport
+        In order.
+    """
+
+    epochs: tuple[EpochReport, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the training loop: without reading the text, compiling and saving."""
+        return sum(report.seconds for report in self.epochs)
+
+    @property
+    def tokens(self) -> int:
+        """Raw tokens read, all epochs together."""
+        return sum(report.tokens for report in self.epochs)
+
+    @property
+    def words_per_second(self) -> float:
+        """Raw tokens a second of the training loop."""
+        return self.tokens / self.seconds
+
+    @property
+    def loss(self) -> list[float]:
+        """Mean loss a pair, one value an epoch."""
+        return [report.loss for report in self.epochs]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The reports as objects for JSON, one an epoch."""
+        return [asdict(report) for report in self.epochs]
