@@ -6,7 +6,7 @@ only. numba does not see an edit of this file when it looks for cached kernels: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ class _LanesType(types.Type):
 
 
 @register_model(_LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, lanes: _LanesType) -> None:
         super().__init__(manager, lanes, _vector(lanes.dtype))
 
@@ -76,8 +76,9 @@ def _store(builder: Any, value: Any, address: Any, n_bytes: int) -> None:
     builder.store(value, _pointer(builder, address, n_bytes, value.type), align=4)
 
 
-def _shuffle(builder: Any, a: Any, b: Any, order: Sequence[int]) -> Any:
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, len(order)), list(order)))
+def _shuffle(builder: Any, a: Any, b: Any, order: Iterable[int]) -> Any:
+    places = list(order)
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_I32, len(places)), places))
 
 
 def _splat(builder: Any, number: Any, vector: ir.VectorType) -> Any:
@@ -218,7 +219,7 @@ def store_sums(_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any) -> A
     """Write the four numbers sum(a), sum(b), sum(c), sum(d) to an address."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def fold(x: Any, y: Any, low: Sequence[int], high: Sequence[int]) -> Any:
+        def fold(x: Any, y: Any, low: Iterable[int], high: Iterable[int]) -> Any:
             return builder.fadd(_shuffle(builder, x, y, low), _shuffle(builder, x, y, high))
 
         # Eight lanes of each of four -> four of each of two pairs -> two of each of four -> one of each.
@@ -226,7 +227,7 @@ def store_sums(_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any) -> A
             fold(x, y, (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15))
             for x, y in (args[1:3], args[3:5])
         ]
-        halves = fold(*pairs, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
+        halves = fold(pairs[0], pairs[1], (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
         _store(builder, fold(halves, halves, range(4), range(4, 8)), args[0], 0)
         return context.get_dummy_value()
 

@@ -37,7 +37,8 @@ def keep_probabilities(counts: NDArray[np.int64], sample: float) -> NDArray[np.f
     if sample == 0:
         return np.ones(len(counts))
     scaled = np.maximum(counts, 1) / (sample * counts.sum())
-    return np.minimum(1.0, (np.sqrt(scaled) + 1) / scaled)
+    kept: NDArray[np.float64] = np.minimum(1.0, (np.sqrt(scaled) + 1) / scaled)
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
