@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from w2v.formats import load, save_as
     from w2v.formats.gensim_vectors import from_gensim
+    from w2v.pooling import text_vectors
     from w2v.vocab import Vocab
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "from_gensim",
     "load",
     "save_as",
+    "text_vectors",
     "train",
 ]
 
@@ -57,6 +59,7 @@ _HOME = {
     "from_gensim": "w2v.formats.gensim_vectors",
     "load": "w2v.formats",
     "save_as": "w2v.formats",
+    "text_vectors": "w2v.pooling",
     "train": "w2v.api",
 }
 

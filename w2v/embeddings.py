@@ -87,6 +87,12 @@ class Embeddings:
         """D, the number of dimensions."""
         return int(self.vectors.shape[1])
 
+    @property
+    def is_lowercased(self) -> bool:
+        """Whether the corpus was lower-cased in training, so that texts must be too."""
+        groups = [self.config, *(value for value in self.config.values() if isinstance(value, Mapping))]
+        return any(group.get("lowercase") is True for group in groups)
+
     def __len__(self) -> int:
         return len(self.vocab)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
             shape = (len(model) + 1, model.vector_size)
             tensor = Tensor(shape, _with_zero_row(model.vectors, options.dtype))
             write_tensors(file, {"embeddings": tensor}, {"format": "pt"}, options.dtype)
-        _write_json(folder / _TOKENIZER, _tokenizer([*words, unknown], unknown, _is_lowercased(model.config)))
+        _write_json(folder / _TOKENIZER, _tokenizer([*words, unknown], unknown, model.is_lowercased))
         _write_json(folder / _CONFIG, config)
         _write_json(folder / _MODULES, modules)
         (folder / _VOCAB).write_bytes(dump_vocab(model.vocab))
@@ -131,12 +131,6 @@ def _free_name(model: Embeddings) -> str:
 def _with_zero_row(vectors: NDArray[np.float32], dtype: str) -> Iterator[NDArray[Any]]:
     yield from row_blocks(vectors, dtype)
     yield np.zeros((1, vectors.shape[1]), dtype)
-
-
-def _is_lowercased(config: Mapping[str, Any]) -> bool:
-    """Say whether the corpus was lower-cased in training, so that texts must be too."""
-    groups = [config, *(value for value in config.values() if isinstance(value, Mapping))]
-    return any(group.get("lowercase") is True for group in groups)
 
 
 def _tokenizer(tokens: list[str], unknown: str, lowercase: bool) -> dict[str, Any]:
