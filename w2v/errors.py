@@ -46,6 +46,33 @@ class UnknownWordError(W2VError, KeyError):
         return f"{self.word!r} is not in the vocabulary{hint}"
 
 
+class TokenIdError(W2VError, IndexError):
+    """A token id is outside the table.
+
+    Parameters
+    ----------
+    token_id : int
+        The first id that has no row.
+    place : tuple of int
+        Where in the tensor of ids it stands.
+    n_rows : int
+        R, the rows of the table; ids run from 0 to R - 1.
+    """
+
+    def __init__(self, token_id: int, place: tuple[int, ...], n_rows: int) -> None:
+        super().__init__(token_id, place, n_rows)
+        self.token_id = token_id
+        self.place = place
+        self.n_rows = n_rows
+
+    def __str__(self) -> str:
+        where = f" at {list(self.place)}" if self.place else ""
+        return (
+            f"id {self.token_id}{where} is out of range: the table has {self.n_rows} rows, "
+            f"ids run from 0 to {self.n_rows - 1}"
+        )
+
+
 class MissingExtraError(W2VError, ImportError):
     """An optional package is not installed.
 

@@ -66,9 +66,9 @@ def text_vectors(
     >>> from w2v.pooling import text_vectors
     >>> model = Embeddings(Vocab(["big", "cat"], np.array([3, 2])), np.eye(2, dtype=np.float32))
     >>> text_vectors(model, ["big big cat", "", "cat zebra"])
-    array([[0.6666667, 0.33333334],
-           [0.       , 0.        ],
-           [0.       , 1.        ]], dtype=float32)
+    array([[0.6666667 , 0.33333334],
+           [0.        , 0.        ],
+           [0.        , 1.        ]], dtype=float32)
     """
     if pooling not in POOLINGS:
         raise ConfigError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}")
