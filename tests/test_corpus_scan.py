@@ -40,7 +40,7 @@ def read(data: bytes, slice_bytes: int, *, key: int | None = None) -> tuple[Scan
     sink = Collected()
     scanner = Scanner(sink, slice_bytes=slice_bytes)
     if key is not None:
-        scanner._key[:] = key
+        scanner._table.key[:] = key
     scanner.start_file("text")
     scanner.feed(data)
     scanner.end_file()

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from w2v.config import CorpusConfig
 from w2v.corpus.files import TextFile
-from w2v.corpus.text import Tally, read_blocks
+from w2v.corpus.tally import Tally
+from w2v.corpus.text import read_blocks
 from w2v.errors import CorpusError
 
 if sys.version_info >= (3, 14):

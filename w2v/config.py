@@ -6,6 +6,7 @@ import codecs
 import dataclasses
 import math
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,9 +143,36 @@ def default_alpha(config: TrainConfig) -> float:
 
 @dataclass(frozen=True)
 class CorpusConfig(_Checked):
-    """How text is read."""
+    """How text is read and cut into words."""
 
+    format: str = setting(
+        "auto",
+        "Kind of the files; auto tells it by content (CSV and TSV by name).",
+        choices=("auto", "text", "jsonl", "csv", "tsv", "parquet", "wiki"),
+    )
+    field: str = setting("text", "Field or column with the text, in JSONL, CSV, TSV and Parquet.")
+    tokenizer: str | Callable[[str], Iterable[str]] | None = setting(
+        None,
+        "whitespace, words, chars, jieba, or a Hugging Face tokenizer.json (default: whitespace; words for a "
+        "Wikipedia dump).",
+    )
+    user_dict: str | None = setting(None, "Words for jieba, one a line: word, or word and frequency.")
+    normalize: str = setting("none", "Unicode normalisation of the text.", choices=("none", "nfc", "nfkc"))
+    t2s: bool = setting(False, "Turn traditional Chinese into simplified (OpenCC).")
+    s2t: bool = setting(False, "Turn simplified Chinese into traditional (OpenCC).")
     lowercase: bool = setting(False, "Lower-case the words, as Python's str.lower.")
+    drop_punctuation: bool | None = setting(
+        None, "Drop tokens of punctuation and symbols only (default: yes for words, chars and jieba)."
+    )
+    numbers: str = setting(
+        "keep", "Numbers: keep, drop, or zero (each digit becomes 0).", choices=("keep", "drop", "zero")
+    )
+    sentences: str = setting(
+        "line",
+        "A sentence is a line; or split: also end it at sentence ends; or none: a whole file or record.",
+        choices=("line", "split", "none"),
+    )
+    language: str = setting("en", "Language code whose abbreviations --sentences split knows.")
     encoding: str = setting("utf-8", "Text encoding of the files, any that Python knows.")
     errors: str = setting(
         "strict",
@@ -159,6 +187,43 @@ class CorpusConfig(_Checked):
                 "encoding must be a text encoding that Python knows, such as gb18030, utf-16 or latin-1; "
                 f"got {self.encoding!r}"
             )
+        if self.t2s and self.s2t:
+            raise ConfigError("t2s and s2t are opposites; choose one")
+        if self.user_dict is not None and self.tokenizer != "jieba":
+            raise ConfigError("user_dict is for the tokenizer jieba")
+        _check_tokenizer(self.tokenizer)
+
+
+TOKENIZERS = ("whitespace", "words", "chars", "jieba")
+
+
+def _check_tokenizer(tokenizer: Any) -> None:
+    if tokenizer is None or tokenizer in TOKENIZERS or callable(tokenizer):
+        return
+    if not isinstance(tokenizer, str) or not tokenizer.endswith(".json"):
+        names = ", ".join(TOKENIZERS)
+        raise ConfigError(f"tokenizer must be one of {names}, or a tokenizer.json; got {tokenizer!r}")
+
+
+@dataclass(frozen=True)
+class PhraseConfig(_Checked):
+    """Which words that stand together become one, such as new_york; names are those of gensim's Phrases."""
+
+    phrases: int = setting(0, "Passes that join two words each; 0 joins none.", low=0, high=10)
+    phrase_min_count: int = setting(5, "Join what stands together at least this often.", low=1)
+    phrase_threshold: float = setting(
+        10.0, "Join what scores above this; npmi scores lie between -1 and 1.", low=-1e9, high=1e9
+    )
+    phrase_scoring: str = setting(
+        "default",
+        "default: Mikolov et al. 2013, as word2phrase; npmi: Bouma 2009.",
+        choices=("default", "npmi"),
+    )
+    phrase_delimiter: str = setting("_", "What stands between joined words; for Chinese give ''.")
+    phrase_connectors: str = setting(
+        "none",
+        "Words that may stand inside a phrase but not begin or end it: none, en, zh, or a file, one a line.",
+    )
 
 
 def _is_text_encoding(name: str) -> bool:

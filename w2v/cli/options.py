@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from w2v.config import CorpusConfig, VocabConfig
+from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
 from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Config = TypeVar("Config")
+
+
+class _Source(click.ParamType):
+    """A path, or a URL, which a Path would take a slash from."""
+
+    name = "corpus"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
+        from w2v.corpus.remote import is_url
+
+        return value if isinstance(value, str) and is_url(value) else Path(value)
 
 
 def config_options(config: type, *, leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
@@ -54,10 +65,15 @@ def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
 def corpus_options(command: Command) -> Command:
     """Give a command the arguments CORPUS... and all options of reading; `read_corpus` takes them."""
     for decorate in (
-        click.argument(
-            "sources", nargs=-1, required=True, metavar="CORPUS...", type=click.Path(path_type=Path)
-        ),
+        click.argument("sources", nargs=-1, required=True, metavar="CORPUS...", type=_Source()),
         config_options(CorpusConfig),
+        config_options(PhraseConfig),
+        click.option(
+            "--read-workers",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Processes that cut text into tokens, where that is slow (default: one a core).",
+        ),
         config_options(VocabConfig),
         click.option(
             "--vocab",
@@ -88,6 +104,8 @@ def read_corpus(values: Mapping[str, Any]) -> EncodedCorpus:
             list(values["sources"]),
             corpus=config,
             vocab=vocab,
+            phrases=make_config(PhraseConfig, values),
+            workers=values["read_workers"],
             cache_dir=values["cache_dir"],
             cache=not values["no_cache"],
             progress=bar.update,
@@ -151,7 +169,7 @@ def _option(field: dataclasses.Field[Any]) -> Callable[[Command], Command]:
         "show_default": field.default is not None,
         "help": limits["help"],
     }
-    if kind == "bool":
+    if kind.startswith("bool"):
         return click.option(f"{_flag(field.name)}/{_flag('no_' + field.name)}", field.name, **settings)
     if limits["choices"]:
         settings["type"] = click.Choice(limits["choices"])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from w2v.config import CorpusConfig, VocabConfig
+from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
 from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Progress
 from w2v.vocab import Vocab
 
@@ -21,6 +21,8 @@ def encode(
     *,
     corpus: CorpusConfig | None = None,
     vocab: VocabConfig | Vocab | None = None,
+    phrases: PhraseConfig | None = None,
+    workers: int | None = None,
     cache_dir: PathLike | None = None,
     cache: bool = True,
     progress: Progress | None = None,
@@ -30,14 +32,21 @@ def encode(
     Parameters
     ----------
     source : path-like, sequence of path-like, or iterable of sequences of str
-        Files, folders (read to any depth in sorted order, hidden files left out) or "-" for standard input:
-        one sentence a line, tokens separated as by `str.split()`, plain or packed (gzip, bzip2, xz,
-        Zstandard; told by content). Or sentences from Python, each a list of tokens: any iterable, also a
+        Files, folders (read to any depth in sorted order, hidden files left out), URLs, or "-" for standard
+        input: text, JSONL, CSV, TSV, Parquet or Wikipedia dumps, plain or packed (gzip, bzip2, xz,
+        Zstandard; told by content). Unless `corpus` says otherwise a line is a sentence, and tokens are
+        separated as by `str.split()`. Or sentences from Python, each a list of tokens: any iterable, also a
         generator, is read once. An `EncodedCorpus` is returned as it is.
     corpus : CorpusConfig, optional
-        How the text is read.
+        How text is read and cut into tokens. Of sentences from Python, whose tokens are there already, only
+        `lowercase` is used.
     vocab : VocabConfig or Vocab, optional
         Which words get a row: the most frequent ones, or a given vocabulary's in their order.
+    phrases : PhraseConfig, optional
+        Which neighbouring words are joined to one.
+    workers : int, optional
+        Processes that cut text into tokens where that is slower than reading; by default one a core. The
+        result does not depend on it.
     cache_dir : path-like, optional
         Where encoded files are kept, so that the next run starts at once; by default the user's cache folder.
         Standard input and sentences from Python are not kept.
@@ -69,6 +78,7 @@ def encode(
         return source
     from w2v.corpus.cache import open_cache
     from w2v.corpus.encoder import encode_source
+    from w2v.corpus.pool import usable_cores
 
     return encode_source(
         source,
@@ -76,4 +86,6 @@ def encode(
         vocab or VocabConfig(),
         cache=open_cache(cache_dir, keep=cache),
         progress=progress,
+        phrases=phrases,
+        workers=usable_cores() if workers is None else workers,
     )

@@ -19,14 +19,13 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import platformdirs
 
-from w2v.config import CorpusConfig
 from w2v.corpus.encoded import CorpusReport
 from w2v.corpus.entry import FORMAT_VERSION, Entry, open_entry, read_meta
 from w2v.corpus.files import TextFile
@@ -208,9 +207,11 @@ def open_cache(cache_dir: str | os.PathLike[str] | None, *, keep: bool = True) -
     return Cache(root)
 
 
-def signature(files: Sequence[TextFile], statuses: Sequence[os.stat_result], config: CorpusConfig) -> str:
-    """Return the key of a list of regular files, as they are now, read with these settings."""
-    facts: list[Any] = [FORMAT_VERSION, dataclasses.asdict(config)]
+def signature(
+    files: Sequence[TextFile], statuses: Sequence[os.stat_result], reading: Mapping[str, Any]
+) -> str:
+    """Return the key of a list of regular files, as they are now, read in this way."""
+    facts: list[Any] = [FORMAT_VERSION, dict(reading)]
     for file, status in zip(files, statuses, strict=True):
         path = os.path.realpath(file.path or "")
         times = status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import bz2
-import html
 import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
+
+from w2v.corpus.wiki import plain_text
 
 _DUMP = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 
@@ -19,15 +20,6 @@ class DemoCorpus(NamedTuple):
     words: int
 
 
-_COMMENT = re.compile(r"<!--.*?(-->|$)", re.DOTALL)
-_EMPTY_REF = re.compile(r"<ref[^<>]*/>", re.IGNORECASE)
-_NO_PROSE = (
-    "ref|math|gallery|timeline|code|source|syntaxhighlight|pre|poem|imagemap|score|hiero|table|tt|cite|ol|ul"
-)
-_ELEMENT = re.compile(rf"<({_NO_PROSE})\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_BREAK = re.compile(r"<\s*(br|hr)\b[^>]*>", re.IGNORECASE)
-_MEDIA = re.compile(r"\[\[\s*(file|image|media|category)\s*:", re.IGNORECASE)
-_INNERMOST_TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _QUOTES = re.compile(r"'{2,}")
 _HEADING = re.compile(r"^(={2,6})\s*(.*?)\s*\1\s*$")
 _BACK_MATTER = re.compile(
@@ -76,7 +68,7 @@ def sentences_of(wikitext: str) -> Iterator[list[str]]:
 
     Prose is what stands in paragraphs: no headings, lists, tables, captions, notes and back matter.
     """
-    for paragraph in _paragraphs(_plain(wikitext)):
+    for paragraph in _paragraphs(plain_text(wikitext)):
         for sentence in split_sentences(paragraph):
             words = _words(sentence)
             if len(words) > 2:
@@ -91,54 +83,6 @@ def split_sentences(paragraph: str) -> list[str]:
             sentences.append(paragraph[start : end.end()].strip())
             start = end.end()
     return [*sentences, paragraph[start:]]
-
-
-def _plain(wikitext: str) -> str:
-    """Strip the markup; gensim does most of it, after what would leave captions or cells in the text."""
-    from gensim.corpora.wikicorpus import filter_wiki
-
-    text = _COMMENT.sub("", html.unescape(wikitext))
-    text = _ELEMENT.sub(" ", _EMPTY_REF.sub("", text))
-    text = _BREAK.sub(" ", text)
-    text = _without(text, _MEDIA, "[[", "]]")
-    text = _expand(text)
-    text = _without(text, re.compile(r"\{\|"), "{|", "|}")
-    return str(filter_wiki(text))
-
-
-def _without(text: str, start: re.Pattern[str], opening: str, closing: str) -> str:
-    """Remove every part that begins with `start` and ends where its nested brackets close."""
-    kept, position = [], 0
-    while found := start.search(text, position):
-        kept.append(text[position : found.start()])
-        depth, position = 1, found.end()
-        while depth:
-            close = text.find(closing, position)
-            if close < 0:
-                return "".join(kept)
-            depth += text.count(opening, position, close) - 1
-            position = close + 2
-    return "".join(kept) + text[position:]
-
-
-def _expand(text: str) -> str:
-    """Replace templates from the inside out: some by the words they show, the others by nothing."""
-    n_found = 1
-    while n_found:
-        text, n_found = _INNERMOST_TEMPLATE.subn(_shown, text)
-    return text
-
-
-def _shown(template: re.Match[str]) -> str:
-    name, *fields = (field.strip() for field in template[1].split("|"))
-    name = name.lower()
-    if name in ("convert", "cvt") and len(fields) > 1:
-        return " ".join(fields[:2])
-    if name in ("nowrap", "quote", "small", "sc", "nobr", "abbr", "vanchor") and fields:
-        return fields[0].removeprefix("text=")
-    if name == "as of" and fields:
-        return f"as of {fields[0]}"
-    return {"'": "'", "'s": "'s", "nbsp": " ", "spaces": " ", "ndash": "–"}.get(name, "")
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -1,11 +1,12 @@
-"""What the reader makes of a text: ids and sentence borders, memory-mapped. No reading here."""
+"""What the reader makes of a text: types, ids and sentence borders. No reading here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,24 @@ from w2v.vocab import Vocab
 
 Progress: TypeAlias = Callable[[int, "int | None"], None]
 """Called with the bytes of the files read so far, and with all their bytes (None if that is not known)."""
+
+
+MAX_TYPES = 2**31 - 1
+
+
+class Types(NamedTuple):
+    """Distinct words: word i is blob[offsets[i]:offsets[i + 1]] in UTF-8; counts[i] occurrences."""
+
+    blob: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+    def words(self, start: int, stop: int) -> list[str]:
+        """Decode the words start..stop."""
+        first = int(self.offsets[start])
+        data = self.blob[first : self.offsets[stop]].tobytes()
+        borders = (self.offsets[start : stop + 1] - first).tolist()
+        return [data[a:b].decode() for a, b in itertools.pairwise(borders)]
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,8 @@ class CorpusReport:
         Lines (or sentences from Python) without a word. They are no sentences.
     replaced : int
         Byte sequences that could not be decoded and became U+FFFD (`errors="replace"`).
+    kinds : dict of str to int
+        How many files there were of each kind: text, jsonl, csv, tsv, parquet, wiki.
     from_cache : bool
         Whether an earlier run had encoded the same files.
     """
@@ -38,6 +59,7 @@ class CorpusReport:
     bytes: int = 0
     blank: int = 0
     replaced: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
     from_cache: bool = False
 
 
@@ -60,6 +82,9 @@ class EncodedCorpus:
     fingerprint : str
         Digest of the words and sentences; the same text gives the same one from any kind of source.
     report : CorpusReport
+    reading : mapping
+        How the text was read: settings, versions of packages, digests of files; for a model's `config.json`,
+        and for `w2v.corpus.tokenizers.from_config`.
     """
 
     vocab: Vocab
@@ -68,6 +93,7 @@ class EncodedCorpus:
     n_types: int
     fingerprint: str
     report: CorpusReport
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def n_tokens(self) -> int:

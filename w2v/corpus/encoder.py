@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import logging
 import os
 import secrets
 import stat
 from collections.abc import Mapping, Sequence, Set
 from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.config import CorpusConfig, VocabConfig
+from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
+from w2v.corpus.advice import advice_on_types
 from w2v.corpus.cache import Cache, signature
-from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Progress
+from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Progress, Types
 from w2v.corpus.entry import Entry, StreamWriter, finish_entry, map_array, open_entry, write_stream
 from w2v.corpus.files import TextFile, find_files
+from w2v.corpus.parts import cut_into_parts
+from w2v.corpus.pool import encode_parts
+from w2v.corpus.remote import is_url
 from w2v.corpus.sentences import EXAMPLE, encode_sentences, shown
-from w2v.corpus.table import Scanner, lowered
-from w2v.corpus.text import Tally, read_blocks
+from w2v.corpus.table import Scanner, TypeTable, lowered
+from w2v.corpus.tally import Tally
+from w2v.corpus.text import is_scanned_as_is, kind_of_file, read_blocks
+from w2v.corpus.tokenizers import describe
+from w2v.corpus.wiki import page_text
 from w2v.errors import CorpusError
 from w2v.vocab import Vocab
 
 _BLOCK_BYTES = 1 << 20
 _WORDS_AT_ONCE = 1 << 16
+_log = logging.getLogger(__name__)
 
 
 def encode_source(
@@ -36,25 +47,62 @@ def encode_source(
     *,
     cache: Cache,
     progress: Progress | None,
+    phrases: PhraseConfig | None = None,
+    workers: int = 1,
     block_bytes: int = _BLOCK_BYTES,
 ) -> EncodedCorpus:
     """Do what `w2v.corpus.encode` promises; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
     files = find_files(paths) if paths is not None else []
-    if (key := _key_now(files, config)) and (found := cache.find(key)):
-        return select(found[0], vocab, found[1])
+    config = _resolved(config, files)
+    reading = describe(config)
+    if (key := _key_now(files, config, reading)) and (found := cache.find(key)):
+        return _finished(*found, vocab, reading, phrases, cache)
     with cache.new_folder() as folder:
         if paths is None:
             report, place = _encode_python(source, config, folder), folder
         else:
-            report, place = _encode_files(files, config, folder, cache, progress, block_bytes)
+            run = _Run(files, config, reading, cache, progress, workers, block_bytes)
+            report, place = run.encode(folder)
         entry = open_entry(place)
         if entry is None:
             raise CorpusError(f"{place}: something has removed or damaged the encoded corpus; run again")
-        return select(entry, vocab, report)
+        return _finished(entry, report, vocab, reading, phrases, cache)
 
 
-def select(entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport) -> EncodedCorpus:
+def _resolved(config: CorpusConfig, files: Sequence[TextFile]) -> CorpusConfig:
+    """Fill in the tokenizer where none is named: the text of a Wikipedia dump has never been cut."""
+    if config.tokenizer is not None:
+        return config
+    is_wiki = config.format == "wiki"
+    if config.format == "auto" and files and files[0].size is not None:
+        is_wiki = kind_of_file(files[0], config) == "wiki"
+    return replace(config, tokenizer="words" if is_wiki else "whitespace")
+
+
+def _finished(
+    entry: Entry,
+    report: CorpusReport,
+    vocab: VocabConfig | Vocab,
+    reading: Mapping[str, Any],
+    phrases: PhraseConfig | None,
+    cache: Cache,
+) -> EncodedCorpus:
+    """Join phrases, cut to the vocabulary, and give advice on what was read."""
+    for line in advice_on_types(entry.types, reading):
+        _log.warning("%s", line)
+    if phrases is None or not phrases.phrases:
+        return select(entry, vocab, report, reading)
+    from w2v.corpus.phrases import joined_entry
+
+    with joined_entry(entry, phrases, cache) as joined:
+        reading = {**reading, "phrases": dataclasses.asdict(phrases)}
+        return select(joined, vocab, report, reading)
+
+
+def select(
+    entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport, reading: Mapping[str, Any]
+) -> EncodedCorpus:
     """Cut an encoded corpus to a vocabulary.
 
     Parameters
@@ -63,6 +111,7 @@ def select(entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport) -> En
     vocab : VocabConfig or Vocab
         Which of the most frequent words to take, or the words themselves in their order.
     report : CorpusReport
+    reading : mapping
 
     Raises
     ------
@@ -74,7 +123,7 @@ def select(entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport) -> En
     else:
         tokens, selected = entry.tokens, _most_frequent(entry, vocab)
     n_types = len(entry.types.counts)
-    return EncodedCorpus(selected, tokens, entry.offsets, n_types, entry.fingerprint, report)
+    return EncodedCorpus(selected, tokens, entry.offsets, n_types, entry.fingerprint, report, reading)
 
 
 def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
@@ -88,75 +137,114 @@ def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
     if not all(isinstance(part, str | os.PathLike) for part in source):
         return None
     for part in source:
-        if isinstance(part, str) and part != "-" and not os.path.lexists(part):
+        if isinstance(part, str) and part != "-" and not is_url(part) and not os.path.lexists(part):
             raise CorpusError(
                 f"{shown(part)} is neither a file nor a folder; tokens from Python look like {EXAMPLE}"
             )
     return source
 
 
-def _key_now(files: Sequence[TextFile], config: CorpusConfig) -> str | None:
+def _key_now(files: Sequence[TextFile], config: CorpusConfig, reading: Mapping[str, Any]) -> str | None:
     """Return the cache key of files; None if not all are regular ones, so that nothing tells them apart."""
     statuses = [file.path.stat() for file in files if file.path is not None]
     if (
         not files
+        or callable(config.tokenizer)
         or len(statuses) < len(files)
         or not all(stat.S_ISREG(status.st_mode) for status in statuses)
     ):
         return None
-    return signature(files, statuses, config)
+    return signature(files, statuses, reading)
 
 
-def _encode_files(
-    files: Sequence[TextFile],
-    config: CorpusConfig,
-    folder: Path,
-    cache: Cache,
-    progress: Progress | None,
-    block_bytes: int,
-) -> tuple[CorpusReport, Path]:
-    """Read files into an entry, and keep it in the cache if a later run can know it again."""
-    tally = Tally()
-    with StreamWriter(folder) as writer:
+@dataclass(frozen=True)
+class _Run:
+    """One reading of files."""
+
+    files: Sequence[TextFile]
+    config: CorpusConfig
+    reading: Mapping[str, Any]
+    cache: Cache
+    progress: Progress | None
+    workers: int
+    block_bytes: int
+
+    def encode(self, folder: Path) -> tuple[CorpusReport, Path]:
+        """Read into an entry, and keep it in the cache if a later run can know it again."""
+        tally = Tally()
+        with StreamWriter(folder) as writer:
+            if is_scanned_as_is(self.config):
+                types, n_blank = self._scan(writer, tally)
+            else:
+                types, n_blank = self._encode_parts(writer, tally)
+        report = CorpusReport(len(self.files), tally.bytes, n_blank, tally.replaced, dict(tally.kinds))
+        if writer.n_tokens == 0:
+            names = ", ".join(file.name for file in self.files[:3]) + (", ..." if len(self.files) > 3 else "")
+            raise CorpusError(f"{names}: no word in {report.bytes} bytes ({report.blank} blank lines)")
+        merged = None
+        if self.config.lowercase and is_scanned_as_is(self.config):
+            types, merged = lowered(types)
+        fingerprint = finish_entry(folder, types, merged)
+        statuses = [status for status in tally.statuses if status is not None]
+        if not self.cache.keeps or callable(self.config.tokenizer) or len(statuses) < len(self.files):
+            return report, folder
+        place = self.cache.publish(folder, fingerprint)
+        self.cache.remember(signature(self.files, statuses, self.reading), fingerprint, report, self.files)
+        return report, place
+
+    def _scan(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
+        """Give words their numbers as they stand between white space, lines being sentences."""
         scanner = Scanner(writer)
-        _scan(files, config, tally, scanner, progress, block_bytes)
-    report = CorpusReport(len(files), tally.bytes, scanner.n_blank, tally.replaced)
-    if writer.n_tokens == 0:
-        names = ", ".join(file.name for file in files[:3]) + (", ..." if len(files) > 3 else "")
-        raise CorpusError(f"{names}: no word in {report.bytes} bytes ({report.blank} blank lines)")
-    types, merged = lowered(scanner.types) if config.lowercase else (scanner.types, None)
-    fingerprint = finish_entry(folder, types, merged)
-    statuses = [status for status in tally.statuses if status is not None]
-    if not cache.keeps or len(statuses) < len(files):
-        return report, folder
-    place = cache.publish(folder, fingerprint)
-    cache.remember(signature(files, statuses, config), fingerprint, report, files)
-    return report, place
+        bar = _Bytes(self.files, self.progress)
+        current = None
+        with closing(read_blocks(self.files, self.config, tally, block_bytes=self.block_bytes)) as blocks:
+            for block in blocks:
+                if block.file is not current:
+                    if current is not None:
+                        scanner.end_file()
+                    current = block.file
+                    scanner.start_file(block.file.name, block.skipped)
+                is_page = block.kind == "wiki"
+                scanner.feed(f"{page_text(block.data.decode())}\n".encode() if is_page else block.data)
+                bar.update(block.file, block.position)
+        scanner.end_file()
+        return scanner.types, scanner.n_blank
+
+    def _encode_parts(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
+        """Cut the text into tokens part by part, on several cores, and merge what comes of the parts."""
+        table, bar = TypeTable(), _Bytes(self.files, self.progress)
+        n_blank = last_end = 0
+        with closing(read_blocks(self.files, self.config, tally, block_bytes=self.block_bytes)) as blocks:
+            encoded_parts = encode_parts(cut_into_parts(blocks), self.config, workers=self.workers)
+            with closing(encoded_parts):
+                for block, part, encoded in encoded_parts:
+                    ends = writer.n_tokens + encoded.sentence_ends
+                    last_end = int(ends[-1]) if len(ends) else last_end
+                    n_tokens = writer.n_tokens + len(encoded.token_ids)
+                    if part.ends_file and n_tokens > last_end:
+                        ends, last_end = np.append(ends, n_tokens), n_tokens
+                    writer.write(table.merge(encoded.types)[encoded.token_ids], ends)
+                    n_blank += encoded.n_blank
+                    bar.update(block.file, part.position)
+        return table.types, n_blank
 
 
-def _scan(
-    files: Sequence[TextFile],
-    config: CorpusConfig,
-    tally: Tally,
-    scanner: Scanner,
-    progress: Progress | None,
-    block_bytes: int,
-) -> None:
-    sizes = [file.size for file in files]
-    total = sum(size for size in sizes if size is not None) if None not in sizes else None
-    current, done, position = None, 0, 0
-    with closing(read_blocks(files, config, tally, block_bytes=block_bytes)) as blocks:
-        for block in blocks:
-            if block.file is not current:
-                if current is not None:
-                    scanner.end_file()
-                current, done = block.file, done + position
-                scanner.start_file(block.file.name, block.skipped)
-            scanner.feed(block.data)
-            position = block.position
-            if progress is not None:
-                progress(done + position, total)
-    scanner.end_file()
+class _Bytes:
+    """Counts the bytes of all files read so far for a progress bar."""
+
+    def __init__(self, files: Sequence[TextFile], progress: Progress | None) -> None:
+        self._progress = progress
+        sizes = [file.size for file in files]
+        self._total = sum(size for size in sizes if size is not None) if None not in sizes else None
+        self._current: TextFile | None = None
+        self._done = self._position = 0
+
+    def update(self, file: TextFile, position: int) -> None:
+        if file is not self._current:
+            self._current, self._done, self._position = file, self._done + self._position, 0
+        self._position = position
+        if self._progress is not None:
+            self._progress(self._done + position, self._total)
 
 
 def _encode_python(sentences: Any, config: CorpusConfig, folder: Path) -> CorpusReport:

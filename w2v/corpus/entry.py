@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.corpus.table import Types
+from w2v.corpus.encoded import Types
 
 FORMAT_VERSION = 1
 _META = "meta.json"

@@ -9,21 +9,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from w2v.corpus.remote import check_url, is_url
 from w2v.errors import CorpusError
 
 STDIN = "-"
+_STDIN_NAME = "standard input"
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file to read; `path` is None for standard input, `name` is for messages."""
+    """A file to read; `path` is None for standard input and for a URL, which is the name itself."""
 
     name: str
     path: Path | None
 
     @property
+    def is_url(self) -> bool:
+        """Whether the name is a URL."""
+        return self.path is None and self.name != _STDIN_NAME
+
+    @property
     def size(self) -> int | None:
-        """Bytes on disk; None for standard input and pipes."""
+        """Bytes on disk; None for standard input, pipes and URLs."""
         if self.path is None:
             return None
         status = self.path.stat()
@@ -36,8 +43,8 @@ def find_files(sources: Sequence[str | os.PathLike[str]]) -> list[TextFile]:
     Parameters
     ----------
     sources : sequence of path-like
-        Files, folders (searched to any depth, in sorted order, hidden files and folders left out) and "-" for
-        standard input.
+        Files, folders (searched to any depth, in sorted order, hidden files and folders left out), URLs,
+        and "-" for standard input.
 
     Raises
     ------
@@ -53,7 +60,11 @@ def find_files(sources: Sequence[str | os.PathLike[str]]) -> list[TextFile]:
 
 def _files_of(source: str | os.PathLike[str]) -> Iterator[TextFile]:
     if os.fspath(source) == STDIN:
-        yield TextFile("standard input", None)
+        yield TextFile(_STDIN_NAME, None)
+        return
+    if isinstance(source, str) and is_url(source):
+        check_url(source)
+        yield TextFile(source, None)
         return
     path = Path(source)
     try:

@@ -348,6 +348,57 @@ def fill_slots(slots: U64, offsets: I64, n_types: int, blob: U8, key: U64) -> No
 
 
 @njit(**_JIT)
+def hash_types(blob: U8, offsets: I64, key: U64, words: U64) -> None:
+    """Describe types one behind the other as `split_words` describes words, so that they can be numbered.
+
+    PADDING bytes must exist behind the blob.
+
+    **Updates** words, shape (n_types, N_COLUMNS).
+    """
+    for word_id in range(len(offsets) - 1):
+        start, stop = offsets[word_id], offsets[word_id + 1]
+        words[word_id, _HASH], words[word_id, _KEY] = _hash_word(blob, start, stop, key)
+        words[word_id, START], words[word_id, STOP] = start, stop
+
+
+@njit(**_JIT)
+def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I32, out_ends: I64) -> Any:
+    """Replace each token by its pieces, of which it may have none.
+
+    Parameters
+    ----------
+    token_ids : ndarray of int32, shape (N,)
+    sentence_ends : ndarray of int64, shape (S,)
+        Tokens from the start to the end of each sentence.
+    pieces, starts : ndarrays of int32 and int64
+        Token i becomes pieces[starts[i]:starts[i + 1]].
+    out, out_ends : ndarrays of int32 and int64
+        Room for all pieces, and for S sentence ends.
+
+    Returns
+    -------
+    (int, int)
+        Pieces and sentence ends written. Sentences that are left without a piece are no more.
+
+    **Updates** out, out_ends.
+    """
+    n_out, n_ends, last_end, position = 0, 0, 0, 0
+    for sentence in range(len(sentence_ends) + 1):
+        stop = sentence_ends[sentence] if sentence < len(sentence_ends) else len(token_ids)
+        while position < stop:
+            token_id = token_ids[position]
+            for piece in range(starts[token_id], starts[token_id + 1]):
+                out[n_out] = pieces[piece]
+                n_out += 1
+            position += 1
+        if sentence < len(sentence_ends) and n_out > last_end:
+            out_ends[n_ends] = n_out
+            n_ends += 1
+            last_end = n_out
+    return n_out, n_ends
+
+
+@njit(**_JIT)
 def gather_words(blob: U8, offsets: I64, order: I64, out: U8) -> None:
     """Copy words in another order, one behind the other: first word order[0], then word order[1], ...
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.corpus.encoded import MAX_TYPES, Types
 from w2v.corpus.entry import StreamWriter
-from w2v.corpus.table import MAX_TYPES, Types
 from w2v.errors import CorpusError
 
 _TOKENS_AT_ONCE = 1 << 16

@@ -2,36 +2,100 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus import scan
+from w2v.corpus.encoded import MAX_TYPES, Types
+from w2v.corpus.encodings import advice_on
 from w2v.errors import CorpusError
 
 _SLICE_BYTES = 1 << 17
-MAX_TYPES = 2**31 - 1
 _FIRST_CAPACITY = 1 << 15
 _LINES_AT_ONCE = 1 << 16
+_ADVICE_BYTES = 4096
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-class Types(NamedTuple):
-    """Distinct words: word i is blob[offsets[i]:offsets[i + 1]] in UTF-8; counts[i] occurrences."""
+class TypeTable:
+    """The types met so far, numbered in order of first appearance, with their counts."""
 
-    blob: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    def __init__(self) -> None:
+        # Whoever wrote the text must not know the key of the hash.
+        self.key = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
+        self._state = np.zeros(scan.N_STATE, np.int64)
+        self._offsets = np.zeros(1, np.int64)
+        self._counts = np.zeros(0, np.int64)
+        self._blob = np.zeros(8 * _FIRST_CAPACITY, np.uint8)
+        self._grow(_FIRST_CAPACITY)
 
-    def words(self, start: int, stop: int) -> list[str]:
-        """Decode the words start..stop."""
-        first = int(self.offsets[start])
-        data = self.blob[first : self.offsets[stop]].tobytes()
-        borders = (self.offsets[start : stop + 1] - first).tolist()
-        return [data[a:b].decode() for a, b in itertools.pairwise(borders)]
+    @property
+    def types(self) -> Types:
+        """The types so far (views, valid until more are entered)."""
+        n_types = self._state[scan.N_TYPES]
+        return Types(
+            self._blob[: self._offsets[n_types]], self._offsets[: n_types + 1], self._counts[:n_types]
+        )
+
+    def number(
+        self, text: NDArray[np.uint8], words: NDArray[np.uint64], n_words: int, token_ids: NDArray[np.int32]
+    ) -> None:
+        """Put the ids of n_words hashed words of a text into `token_ids` and count each once.
+
+        New words are entered. `words` is as `scan.split_words` leaves it.
+        """
+        n_numbered = 0
+        while True:
+            n_numbered = scan.number_words(
+                text,
+                words,
+                n_numbered,
+                n_words,
+                self._state,
+                self._slots,
+                self._offsets,
+                self._counts,
+                self._blob,
+                token_ids,
+            )
+            if n_numbered == n_words:
+                return
+            self._make_room(int(words[n_numbered, scan.STOP] - words[n_numbered, scan.START]))
+
+    def merge(self, types: Types) -> NDArray[np.int32]:
+        """Enter distinct types with their counts; return their ids here, int32, shape (n_types,)."""
+        n_types = len(types.counts)
+        padded = np.zeros(len(types.blob) + scan.PADDING, np.uint8)
+        padded[: len(types.blob)] = types.blob
+        words = np.empty((n_types, scan.N_COLUMNS), np.uint64)
+        scan.hash_types(padded, types.offsets, self.key, words)
+        ids = np.empty(n_types, np.int32)
+        self.number(padded, words, n_types, ids)
+        np.add.at(self._counts, ids, types.counts - 1)
+        return ids
+
+    def _make_room(self, n_bytes: int) -> None:
+        """Make room for another type of n_bytes."""
+        n_types = int(self._state[scan.N_TYPES])
+        if n_types == len(self._counts):
+            self._grow(2 * n_types)
+        else:
+            needed = int(self._offsets[n_types]) + n_bytes + scan.PADDING
+            self._blob = _resized(self._blob, max(2 * len(self._blob), needed))
+
+    def _grow(self, capacity: int) -> None:
+        n_types = int(self._state[scan.N_TYPES])
+        if n_types >= MAX_TYPES:
+            raise CorpusError(
+                f"the corpus has more than {MAX_TYPES} distinct words, more than an int32 id can name"
+            )
+        self._counts = _resized(self._counts, capacity)
+        self._offsets = _resized(self._offsets, capacity + 1)
+        self._slots = np.zeros((2 * capacity, 2), np.uint64)
+        scan.fill_slots(self._slots, self._offsets, n_types, self._blob, self.key)
 
 
 class Sink(Protocol):
@@ -61,12 +125,7 @@ class Scanner:
         self._words = np.empty((most_words, scan.N_COLUMNS), np.uint64)
         self._token_ids = np.empty(most_words, np.int32)
         self._sentence_ends = np.empty(most_words, np.int64)
-        # Whoever wrote the text must not know the key of the hash.
-        self._key = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
-        self._offsets = np.zeros(1, np.int64)
-        self._counts = np.zeros(0, np.int64)
-        self._blob = np.zeros(8 * _FIRST_CAPACITY, np.uint8)
-        self._grow_table(_FIRST_CAPACITY)
+        self._table = TypeTable()
         self._name = ""
         self._before = 0
         self._lines_before = 0
@@ -84,10 +143,7 @@ class Scanner:
     @property
     def types(self) -> Types:
         """The types so far, in order of first appearance (views, valid until more text is read)."""
-        n_types = self._state[scan.N_TYPES]
-        return Types(
-            self._blob[: self._offsets[n_types]], self._offsets[: n_types + 1], self._counts[:n_types]
-        )
+        return self._table.types
 
     def start_file(self, name: str, skipped: int = 0) -> None:
         """Begin another text; `name` and the `skipped` bytes before its first block serve error messages."""
@@ -131,55 +187,20 @@ class Scanner:
 
     def _scan(self) -> None:
         is_valid, n_words, n_ends = scan.split_words(
-            self._text, self._end, self._state, self._key, self._words, self._sentence_ends
+            self._text, self._end, self._state, self._table.key, self._words, self._sentence_ends
         )
         if not is_valid:
             raise self._invalid_utf8()
-        n_numbered = 0
-        while True:
-            n_numbered = scan.number_words(
-                self._text,
-                self._words,
-                n_numbered,
-                n_words,
-                self._state,
-                self._slots,
-                self._offsets,
-                self._counts,
-                self._blob,
-                self._token_ids,
-            )
-            if n_numbered == n_words:
-                break
-            self._make_room(int(self._words[n_numbered, scan.STOP] - self._words[n_numbered, scan.START]))
+        self._table.number(self._text, self._words, n_words, self._token_ids)
         self._sink.write(self._token_ids[:n_words], self._sentence_ends[:n_ends])
-
-    def _make_room(self, n_bytes: int) -> None:
-        """Make room for another type of n_bytes."""
-        n_types = int(self._state[scan.N_TYPES])
-        if n_types == len(self._counts):
-            self._grow_table(2 * n_types)
-        else:
-            needed = int(self._offsets[n_types]) + n_bytes + scan.PADDING
-            self._blob = _resized(self._blob, max(2 * len(self._blob), needed))
-
-    def _grow_table(self, capacity: int) -> None:
-        n_types = int(self._state[scan.N_TYPES])
-        if n_types >= MAX_TYPES:
-            raise CorpusError(
-                f"the corpus has more than {MAX_TYPES} distinct words, more than an int32 id can name"
-            )
-        self._counts = _resized(self._counts, capacity)
-        self._offsets = _resized(self._offsets, capacity + 1)
-        self._slots = np.zeros((2 * capacity, 2), np.uint64)
-        scan.fill_slots(self._slots, self._offsets, n_types, self._blob, self._key)
 
     def _invalid_utf8(self) -> CorpusError:
         position = int(self._state[scan.POSITION])
         line = int(self._state[scan.N_LINES]) - self._lines_before + 1
+        around = self._text[max(position - _ADVICE_BYTES, 0) : self._end].tobytes()
         return CorpusError(
             f"{self._name}:{line}: not UTF-8 at byte {self._before + position} of the text "
-            f"(0x{self._text[position]:02X}); say which --encoding it has, or pass --errors replace"
+            f"(0x{self._text[position]:02X}); {advice_on(around)}"
         )
 
 
@@ -205,24 +226,32 @@ def lowered(types: Types) -> tuple[Types, NDArray[np.int32]]:
     ndarray of int32, shape (n_types,)
         Which of them each type became.
     """
-    collected = _Collector()
+    collected = Collector()
     scanner = Scanner(collected)
     for start in range(0, len(types.counts), _LINES_AT_ONCE):
         stop = min(start + _LINES_AT_ONCE, len(types.counts))
         lines = np.empty(types.offsets[stop] - types.offsets[start] + stop - start, np.uint8)
         scan.put_in_lines(types.blob, types.offsets, start, stop, lines)
         scanner.feed(lines.tobytes().decode().lower().encode())
-    merged = np.concatenate(collected.token_ids)
+    merged, _ = collected.arrays()
     counts = np.zeros(len(scanner.types.counts), np.int64)
     np.add.at(counts, merged, types.counts)
     return scanner.types._replace(counts=counts), merged
 
 
-class _Collector:
-    """Keep the ids in memory."""
+class Collector:
+    """Keep what the scanner finds in memory."""
 
     def __init__(self) -> None:
-        self.token_ids: list[NDArray[np.int32]] = []
+        self._token_ids: list[NDArray[np.int32]] = []
+        self._sentence_ends: list[NDArray[np.int64]] = []
 
     def write(self, token_ids: NDArray[np.int32], sentence_ends: NDArray[np.int64]) -> None:
-        self.token_ids.append(token_ids.copy())
+        """Keep copies."""
+        self._token_ids.append(token_ids.copy())
+        self._sentence_ends.append(sentence_ends.copy())
+
+    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return all ids and all sentence ends."""
+        ids = np.concatenate([np.zeros(0, np.int32), *self._token_ids])
+        return ids, np.concatenate([np.zeros(0, np.int64), *self._sentence_ends])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import io
 import logging
 import os
 import queue
@@ -11,14 +12,18 @@ import stat
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from w2v.compression import HEAD_BYTES as PACKING_BYTES
 from w2v.compression import is_broken, packing_of, unpacked
 from w2v.config import CorpusConfig
+from w2v.corpus.encodings import advice_on
 from w2v.corpus.files import TextFile
-from w2v.errors import CorpusError
+from w2v.corpus.records import RecordError, kind_of, parquet_texts, texts_of
+from w2v.corpus.remote import as_corpus_error, open_url
+from w2v.corpus.tally import Tally
+from w2v.corpus.wiki import Rejoined, pages
+from w2v.errors import CorpusError, W2VError
 
 _HEAD_BYTES = 8192
 _BLOCKS_AHEAD = 4
@@ -38,31 +43,34 @@ _NO_TEXT = {
     b"\x04\x22\x4d\x18": "packed with lz4; pack it with zstd or gzip, or unpack it",
     b"\x1f\x9d": "packed with compress (.Z); pack it with zstd or gzip, or unpack it",
     b"LZIP": "packed with lzip; pack it with xz or zstd, or unpack it",
-    b"PAR1": "a Parquet file; write its text column to a text file first",
     b"version https://git-lfs.github.com/spec/": "a Git LFS pointer, not the file itself; run git lfs pull",
 }
+
+
+def is_scanned_as_is(config: CorpusConfig) -> bool:
+    """Say whether tokens stand between white space and lines are sentences: the scanner's fast path."""
+    return (
+        config.tokenizer in (None, "whitespace")
+        and config.normalize == "none"
+        and config.numbers == "keep"
+        and config.sentences == "line"
+        and not (config.t2s or config.s2t or config.drop_punctuation)
+    )
 
 
 class Block(NamedTuple):
     """A part of a text in UTF-8.
 
     `skipped` is how many bytes of a byte-order mark stood before the text; `position` how many bytes of the
-    file on disk are read so far. An empty file has one empty block.
+    file on disk are read so far. `kind` is that of the file; of a Wikipedia dump ("wiki") each block is the
+    wikitext of one page. An empty text file has one empty block.
     """
 
     file: TextFile
     data: bytes
     skipped: int
     position: int
-
-
-@dataclass
-class Tally:
-    """What has been read so far; a status is None for what is no regular file, or changed meanwhile."""
-
-    bytes: int = 0
-    replaced: int = 0
-    statuses: list[os.stat_result | None] = field(default_factory=list)
+    kind: str = "text"
 
 
 def read_blocks(
@@ -126,24 +134,90 @@ def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
 
 def _read_file(file: TextFile, config: CorpusConfig, tally: Tally, block_bytes: int) -> Iterator[Block]:
     with _open(file) as raw:
-        status = _settled_status(raw)
+        status = None if file.is_url else _settled_status(raw)
         try:
-            packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
-            for data, skipped in _decode(unpacked(raw, packing), packing, file, config, tally, block_bytes):
-                yield Block(file, data, skipped, raw.tell() if raw.seekable() else 0)
+            for data, skipped, kind in _read_any(raw, file, config, tally, block_bytes):
+                yield Block(file, data, skipped, _position(raw), kind)
+        except RecordError as error:
+            raise CorpusError(f"{file.name}:{error}") from None
         except Exception as error:
             raise _with_name(error, file) from error
-        is_whole = file.path is not None and stat.S_ISREG(status.st_mode)
-        if is_whole and not _is_same(status, os.fstat(raw.fileno())):
+        is_whole = status is not None and file.path is not None and stat.S_ISREG(status.st_mode)
+        if status is not None and is_whole and not _is_same(status, os.fstat(raw.fileno())):
             _log.warning("%s changed while it was read", file.name)
             is_whole = False
         tally.statuses.append(status if is_whole else None)
 
 
+def _read_any(
+    raw: BinaryIO, file: TextFile, config: CorpusConfig, tally: Tally, block_bytes: int
+) -> Iterator[tuple[bytes, int, str]]:
+    """Yield UTF-8, the bytes of a byte-order mark before it, and the kind of the file."""
+    packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
+    source = unpacked(raw, packing)
+    head = _read_full(source, max(_HEAD_BYTES, block_bytes))
+    kind = kind_of(head, file.name, config)
+    tally.kinds[kind] += 1
+    if kind == "parquet":
+        if packing is not None or not raw.seekable():
+            raise CorpusError(f"{file.name}: a Parquet file must be a file on disk that is not packed")
+        raw.seek(0)
+        for text in parquet_texts(raw, config, tally):
+            data = text.encode()
+            tally.bytes += len(data)
+            yield data, 0, kind
+    elif kind == "wiki":
+        for page in pages(Rejoined(head, source, tally), file.name):
+            yield page.encode(), 0, kind
+    else:
+        decoded = _decode(head, source, packing, file, config, tally, block_bytes, kind)
+        if kind == "text":
+            yield from ((data, skipped, kind) for data, skipped in decoded)
+        else:
+            parts = (data.decode() for data, _ in decoded)
+            yield from ((text.encode(), 0, kind) for text in texts_of(kind, parts, config, tally))
+
+
+def kind_of_file(file: TextFile, config: CorpusConfig) -> str:
+    """Name the kind of a regular file by its beginning; see `records.kind_of`."""
+    with _open(file) as raw:
+        try:
+            packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
+            return kind_of(_read_full(unpacked(raw, packing), _HEAD_BYTES), file.name, config)
+        except Exception as error:
+            raise _with_name(error, file) from error
+
+
 def _open(file: TextFile) -> BinaryIO:
+    if file.is_url:
+        opened = open_url(file.name)
+        return opened if hasattr(opened, "peek") else io.BufferedReader(_AsRaw(opened))
     if file.path is None:
         return open(0, "rb", closefd=False)  # a descriptor, not a path
     return file.path.open("rb")
+
+
+class _AsRaw(io.RawIOBase):
+    """Whatever a transport gives, as what `io.BufferedReader` wants."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._source.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._source.close()
+        super().close()
+
+
+def _position(raw: BinaryIO) -> int:
+    return raw.tell() if raw.seekable() else 0
 
 
 def _settled_status(file: BinaryIO) -> os.stat_result:
@@ -163,6 +237,8 @@ def _is_same(before: os.stat_result, after: os.stat_result) -> bool:
 
 def _with_name(error: Exception, file: TextFile) -> Exception:
     """Give an error of reading the file's name."""
+    if file.is_url and not is_broken(error) and not isinstance(error, W2VError):
+        return as_corpus_error(file.name, error)
     if is_broken(error) or (isinstance(error, OSError) and error.errno is None):
         return CorpusError(f"{file.name}: the packed data is damaged or cut short ({error})")
     if isinstance(error, OSError) and error.filename is None:
@@ -171,22 +247,25 @@ def _with_name(error: Exception, file: TextFile) -> Exception:
 
 
 def _decode(
+    head: bytes,
     source: BinaryIO,
     packing: str | None,
     file: TextFile,
     config: CorpusConfig,
     tally: Tally,
     block_bytes: int,
+    kind: str,
 ) -> Iterator[tuple[bytes, int]]:
     """Yield UTF-8 and how many bytes of a byte-order mark went before it."""
-    head = _read_full(source, max(_HEAD_BYTES, block_bytes))
     _refuse_other_kinds(head, packing, file.name)
     tally.bytes += len(head)
     is_utf8 = codecs.lookup(config.encoding).name in ("utf-8", "utf-8-sig")
     if is_utf8:
         _refuse_other_unicode(head, file.name)
     skipped = len(codecs.BOM_UTF8) if is_utf8 and head.startswith(codecs.BOM_UTF8) else 0
-    decoder = None if is_utf8 and config.errors == "strict" else _Decoder(file.name, config, tally, skipped)
+    # The scanner finds invalid UTF-8 itself; all others need it found before.
+    is_found_later = is_utf8 and config.errors == "strict" and kind == "text" and is_scanned_as_is(config)
+    decoder = None if is_found_later else _Decoder(file.name, config, tally, skipped)
     is_first = True
     for data in _blocks(head[skipped:], source, tally, block_bytes):
         text = data if decoder is None else decoder.decode(data)
@@ -275,7 +354,7 @@ class _Decoder:
             self._n_lines += self._decoder.decode(data[: max(error.start - pending, 0)]).count("\n")
         return CorpusError(
             f"{self._name}:{self._n_lines + 1}: not {self._encoding} at byte {position} of the text "
-            f"({error.reason}); say which --encoding it has, or pass --errors replace"
+            f"({error.reason}); {advice_on(error.object[max(error.start - _HEAD_BYTES, 0) :])}"
         )
 
 

@@ -1,0 +1,40 @@
+"""Which encoding a text that is not UTF-8 seems to have: advice for an error message."""
+
+from __future__ import annotations
+
+# Those that stand for all their relatives: GB18030 holds GBK and GB2312, cp1252 the printable Latin-1.
+_LIKELY = ["gb18030", "big5", "shift_jis", "euc_jp", "euc_kr", "cp1252", "cp1250", "cp1251", "koi8_r"]
+_NAMES = {"gb18030": "GBK (gb18030)", "big5": "Big5", "cp1252": "Latin-1 (cp1252)"}
+_MOST_BYTES = 1 << 16
+
+
+def advice_on(data: bytes) -> str:
+    """Say in half a sentence which --encoding fits a part of a text, as far as can be told."""
+    name = guess_encoding(data)
+    if name is None:
+        return "say which --encoding it has, or pass --errors replace"
+    return f"it looks like {_NAMES.get(name, name)}: pass --encoding {name} (or --errors replace)"
+
+
+def guess_encoding(data: bytes) -> str | None:
+    """Return the codec that fits a part of a text; None if none does, or it is plain or broken UTF-8."""
+    data = data[:_MOST_BYTES]
+    data = data[data.find(b"\n") + 1 :] if _is_cut_inside(data) else data
+    if _is_mostly_utf8(data):
+        return None
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data, cp_isolation=_LIKELY, preemptive_behaviour=False).best()
+    return None if best is None else best.encoding
+
+
+def _is_cut_inside(data: bytes) -> bool:
+    """Say whether the part may begin inside a character."""
+    return bool(data) and data[0] >= 0x80 and b"\n" in data
+
+
+def _is_mostly_utf8(data: bytes) -> bool:
+    """Say whether nearly all that is not ASCII decodes as UTF-8: then the rest is damage, not an encoding."""
+    text = data.decode("utf-8", "replace")
+    n_bad = text.count("\ufffd")
+    return n_bad * 10 < sum(letter >= "\x80" for letter in text)
