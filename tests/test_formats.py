@@ -23,7 +23,7 @@ import w2v
 from w2v import ConfigError, Embeddings, FormatError, Vocab
 from w2v.formats.registry import FORMATS, READABLE, WRITABLE
 
-CARRY_ANY_WORD = ("folder", "npy", "safetensors", "projector", "huggingface")
+CARRY_ANY_WORD = ("folder", "npy", "safetensors", "projector", "huggingface", "torch")
 CARRY_COUNTS = CARRY_ANY_WORD
 TEXTUAL = ("word2vec", "word2vec-bin", "glove")
 SUFFIX = {name: FORMATS[name].suffixes[0] for name in WRITABLE}
@@ -118,7 +118,7 @@ def test_packed_files_are_written_by_suffix_and_read_by_content(
         w2v.load(tmp_path / "cut")
 
 
-@pytest.mark.parametrize("name", ["npy", "safetensors", "huggingface"])
+@pytest.mark.parametrize("name", ["npy", "safetensors", "huggingface", "torch"])
 def test_float16_goes_out_and_comes_in_as_float32(tmp_path: Path, name: str, model: Embeddings) -> None:
     path = tmp_path / f"v{SUFFIX[name]}"
     w2v.save_as(model, path, dtype="float16")

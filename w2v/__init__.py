@@ -68,6 +68,8 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "pytorch":  # a package, which needs torch
+        return importlib.import_module("w2v.pytorch")
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME[name]), name)

@@ -23,6 +23,7 @@ WRITABLE = (
     "safetensors",
     "projector",
     "huggingface",
+    "torch",
 )
 READABLE = (*WRITABLE, "fasttext-bin")
 

@@ -15,7 +15,7 @@ from w2v.errors import FormatError
 
 ROWS_AT_ONCE = 8192
 # What numpy raises for a broken header, which it reads as a Python literal.
-_BROKEN = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError, TokenError)
+BROKEN = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError, TokenError)
 FLOATS = ("float16", "float32", "float64")
 
 
@@ -70,7 +70,7 @@ def open_matrix(path: str | Path, *, rows: int | None = None) -> NDArray[np.floa
         raise FormatError(f"{path}: no such file")
     try:
         matrix = _load(path)
-    except _BROKEN as error:
+    except BROKEN as error:
         reason = "it holds Python objects, which are never loaded" if "allow_pickle" in str(error) else error
         raise FormatError(f"{path}: not a readable .npy file of numbers ({reason})") from None
     if matrix.ndim != 2 or matrix.dtype.name not in FLOATS:

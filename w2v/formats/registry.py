@@ -14,6 +14,7 @@ from w2v.formats import (
     npy_pair,
     projector,
     safetensors_file,
+    torch_folder,
     word2vec_binary,
     word2vec_text,
 )
@@ -26,6 +27,7 @@ FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT
     for module in (
         folder,
+        torch_folder,
         huggingface,
         npy_pair,
         fasttext_bin,
@@ -66,8 +68,8 @@ def format_of_content(source: Source) -> Format:
             return kind
     if source.is_folder:
         raise FormatError(
-            f"{source}: no model in this folder; expected config.json of a w2v model, model.safetensors with "
-            "tokenizer.json, or vectors.tsv with metadata.tsv"
+            f"{source}: no model in this folder; expected config.json of a w2v model or saved embedding, "
+            "model.safetensors with tokenizer.json, or vectors.tsv with metadata.tsv"
         )
     raise FormatError(f"{source}: {name_impostor(source)}")
 

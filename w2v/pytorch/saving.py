@@ -1,0 +1,220 @@
+"""Embeddings in files: a folder of safetensors and JSON, and a `.pt` for `torch.load(weights_only=True)`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from w2v import __version__
+from w2v.errors import ConfigError, FormatError, MissingExtraError
+from w2v.formats.atomic import new_file, new_folder
+from w2v.formats.torch_folder import (
+    CONFIG,
+    COUNTS,
+    FORMAT_VERSION,
+    KIND,
+    TENSOR,
+    VOCAB,
+    WEIGHT,
+    TorchFolder,
+    is_only_torch_folder,
+    is_torch_folder,
+    read_parts,
+)
+from w2v.pytorch.embedding import WordEmbedding
+from w2v.pytorch.options import TableOptions
+from w2v.pytorch.vocabulary import Vocabulary
+
+_LOG = logging.getLogger(__name__)
+
+is_saved_embedding = is_torch_folder
+
+
+def save_embedding(embedding: WordEmbedding, path: str | Path) -> None:
+    """Write a folder that `load_embedding` reads: whole, or not at all.
+
+    In it are `embedding.safetensors` (a tensor `weight`, of which `load_state_dict` of any `nn.Embedding` of
+    its size takes), `vocab.json` (`{token: row}`), `config.json` (freeze, padding, specials, scale, origin)
+    and, where the counts of the words are known, `counts.npy`.
+
+    Parameters
+    ----------
+    embedding : WordEmbedding
+        On any device; of any dtype.
+    path : path-like
+        A folder that `save_embedding` wrote before is replaced.
+
+    Raises
+    ------
+    FormatError
+        If something else is there.
+    ConfigError
+        If the embedding has no numbers (it is on the meta device).
+    MissingExtraError
+        If safetensors is not installed.
+    """
+    try:
+        from safetensors.torch import save_file
+    except ModuleNotFoundError:
+        raise MissingExtraError("safetensors", "torch") from None
+
+    weight, vocab = _weight_to_save(embedding), embedding.vocab
+    with new_folder(path, replaceable=is_only_torch_folder) as folder:
+        save_file({TENSOR: weight}, folder / WEIGHT, metadata={"format": "pt"})
+        (folder / VOCAB).write_bytes(_json_bytes(dict(vocab.index)))
+        shutil.copymode(folder / VOCAB, folder / WEIGHT)  # save_file leaves others no right to read
+        (folder / CONFIG).write_bytes(_json_bytes(_config(embedding), indent=2))
+        if vocab.counts is not None:
+            np.save(folder / COUNTS, vocab.counts, allow_pickle=False)
+
+
+def save_checkpoint(embedding: WordEmbedding, path: str | Path) -> None:
+    """Write a `.pt` file that `torch.load(path, weights_only=True)` reads: whole, or not at all.
+
+    It is a dict of `weight` (Tensor (R, D)), `tokens` (list of R str), `config` (as in `save_embedding`) and
+    `counts` (Tensor of int64, or None). w2v does not read it back: a `.pt` holds a pickle.
+    """
+    weight, counts = _weight_to_save(embedding), embedding.vocab.counts
+    content = {
+        TENSOR: weight,
+        "tokens": list(embedding.vocab.tokens),
+        "counts": None if counts is None else torch.from_numpy(np.array(counts)),
+        "config": json.loads(_json_bytes(_config(embedding))),
+    }
+    with new_file(path) as file:
+        torch.save(content, file)
+
+
+def open_saved(path: str | Path, options: TableOptions) -> WordEmbedding:
+    """Load a folder that `save_embedding` wrote; None among the options stands for what was saved.
+
+    Raises
+    ------
+    FormatError
+        If it is incomplete or broken, or its parts disagree.
+    """
+    folder = read_parts(path)
+    config = folder.config
+    saved = options.or_else(
+        freeze=_typed(folder, "freeze", bool),
+        sparse=_typed(folder, "sparse", bool),
+        max_norm=_typed(folder, "max_norm", float, int, type(None)),
+    )
+    weight = _copy_weight(folder, saved)
+    vocab = Vocabulary(
+        folder.tokens,
+        folder.padding_id,
+        folder.unknown_id,
+        folder.n_specials,
+        config.get("lowercase") is True,
+        folder.counts,
+    )
+    provenance = config.get("provenance")
+    return WordEmbedding(
+        weight,
+        vocab,
+        freeze=saved.is_frozen,
+        sparse=bool(saved.sparse),
+        max_norm=saved.max_norm_in_forward,
+        scale=float(_typed(folder, "scale", float, int)) * options.scale,
+        provenance=provenance if isinstance(provenance, Mapping) else {},
+    )
+
+
+def _typed(folder: TorchFolder, name: str, *kinds: type) -> Any:
+    value = folder.config.get(name)
+    if type(value) not in kinds:
+        raise FormatError(f"{folder.path / CONFIG}: {name} is {value!r}, a {type(value).__name__}")
+    return value
+
+
+def _copy_weight(folder: TorchFolder, options: TableOptions) -> Tensor:
+    """Copy the mapped weight once, into memory of its own."""
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ModuleNotFoundError:
+        raise MissingExtraError("safetensors", "torch") from None
+
+    path = folder.path / WEIGHT
+    if not path.is_file():
+        raise FormatError(f"{folder.path}: the folder is incomplete: {WEIGHT} is missing")
+    try:
+        with safe_open(path, framework="pt") as file:
+            stored = file.get_tensor(TENSOR)
+    except SafetensorError as error:
+        raise FormatError(f"{path}: not readable as safetensors with a tensor {TENSOR!r} ({error})") from None
+    if stored.dim() != 2 or len(stored) != len(folder.tokens) or not stored.is_floating_point():
+        raise FormatError(
+            f"{path}: expected real numbers in {len(folder.tokens)} rows, one a token of {VOCAB}; got "
+            f"{stored.dtype} of shape {tuple(stored.shape)}"
+        )
+    weight = torch.empty(stored.shape, dtype=options.dtype or stored.dtype, device=options.device)
+    weight.copy_(stored)
+    if options.scale != 1:
+        weight *= options.scale
+    if options.cut_now is not None:
+        weight.renorm_(2, 0, options.cut_now)
+    if folder.padding_id is not None:
+        weight[folder.padding_id] = 0
+    return weight
+
+
+def _weight_to_save(embedding: WordEmbedding) -> Tensor:
+    """Return the weight on the CPU, contiguous, the padding row zero."""
+    weight = embedding.weight.detach()
+    if weight.is_meta:
+        raise ConfigError("the embedding is on the meta device and has no numbers to save")
+    weight = weight.to("cpu").contiguous()
+    padding_id = embedding.padding_idx
+    if padding_id is not None and weight[padding_id].any():
+        _LOG.warning(
+            "the padding row was no longer zero (was the weight used elsewhere, as in an output layer?); it "
+            "is saved as zero"
+        )
+        weight = weight.clone()
+        weight[padding_id] = 0
+    return weight
+
+
+def _config(embedding: WordEmbedding) -> dict[str, Any]:
+    vocab, weight = embedding.vocab, embedding.weight
+    return {
+        "format": KIND,
+        "format_version": FORMAT_VERSION,
+        "rows": embedding.num_embeddings,
+        "vector_size": embedding.embedding_dim,
+        "dtype": str(weight.dtype).removeprefix("torch."),
+        "freeze": not weight.requires_grad,
+        "padding": vocab.padding,
+        "padding_id": vocab.padding_id,
+        "unknown": vocab.unknown,
+        "unknown_id": vocab.unknown_id,
+        "specials": list(vocab.tokens[: vocab.n_specials]),
+        "n_specials": vocab.n_specials,
+        "lowercase": vocab.lowercase,
+        "sparse": embedding.sparse,
+        "max_norm": embedding.max_norm,
+        "scale": embedding.scale,
+        "versions": {"w2v": __version__, "torch": str(torch.__version__)},
+        "provenance": embedding.provenance,
+    }
+
+
+def _json_bytes(value: Mapping[str, Any], indent: int | None = None) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain) + "\n"
+    return text.encode(errors="backslashreplace")  # a lone surrogate becomes its JSON escape
+
+
+def _plain(value: object) -> Any:
+    """Turn what JSON does not know (numpy scalars, arrays, paths, mappings) into what it does."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return dict(value) if isinstance(value, Mapping) else str(value)

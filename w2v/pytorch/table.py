@@ -1,0 +1,154 @@
+"""The weight of an embedding: rows of a model, copied once into a tensor, and rows that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from w2v.errors import ConfigError, FormatError
+from w2v.pytorch.options import TableOptions
+from w2v.scoring import row_slices
+
+# What a row is made of that has no row in the model.
+ZERO, MEAN, RANDOM = -1, -2, -3
+INITS = {"mean": MEAN, "zero": ZERO, "random": RANDOM}
+
+
+def init_code(unknown_init: str) -> int:
+    """Return the code of an `unknown_init`, or raise ConfigError."""
+    if unknown_init not in INITS:
+        raise ConfigError(f"unknown_init must be one of {', '.join(INITS)}; got {unknown_init!r}")
+    return INITS[unknown_init]
+
+
+def build_table(
+    vectors: NDArray[np.floating[Any]],
+    sources: NDArray[np.int64],
+    options: TableOptions,
+) -> Tensor:
+    """Make a tensor of rows, of which each is copied once, a block at a time.
+
+    Parameters
+    ----------
+    vectors : ndarray of float, shape (V, D)
+        Unchanged; may be memory-mapped.
+    sources : ndarray of int64, shape (R,)
+        Which row of `vectors` to take, or ZERO, MEAN (of the rows taken) or RANDOM (normal, with mean and
+        standard deviation of the rows taken in each dimension).
+    options : TableOptions
+        Rows that are taken are multiplied by `scale` first; then mean and deviation are theirs; then rows
+        longer than `cut_now` are scaled down to it. Random rows are drawn in row order. dtype is float32 by
+        default.
+
+    Returns
+    -------
+    Tensor, shape (R, D)
+
+    Raises
+    ------
+    FormatError
+        If a row is not finite, or too large for the dtype.
+    """
+    dtype, cut = options.dtype or torch.float32, options.cut_now
+    dimensions = vectors.shape[1]
+    weight = torch.empty((len(sources), dimensions), dtype=dtype, device=options.device)
+    moments = _Moments(dimensions)
+    scratch = np.empty((0, dimensions), np.float32)
+    for rows in row_slices(len(sources)):
+        taken = np.flatnonzero(sources[rows] >= 0)
+        if len(taken) > len(scratch):
+            scratch = np.empty((len(taken), dimensions), np.float32)
+        values = scratch[: len(taken)]
+        from_rows = sources[rows][taken]
+        with np.errstate(over="ignore"):
+            np.multiply(
+                _take(vectors, from_rows), options.scale, out=values, dtype=np.float32, casting="unsafe"
+            )
+        _check_range(values, from_rows, dtype)
+        moments.add(values)
+        _cut(values, cut)
+        _put(weight, rows, taken, values)
+    _make_up(weight, sources, moments, np.random.default_rng(options.seed), cut)
+    return weight
+
+
+class _Moments:
+    """Sums over the rows that were taken, for their mean and standard deviation."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.n = 0
+        self._sum = np.zeros(dimensions)
+        self._squares = np.zeros(dimensions)
+
+    def add(self, values: NDArray[np.float32]) -> None:
+        self.n += len(values)
+        self._sum += values.sum(axis=0, dtype=np.float64)
+        self._squares += np.einsum("ij,ij->j", values, values)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        return self._sum / max(1, self.n)
+
+    @property
+    def deviation(self) -> NDArray[np.float64]:
+        return np.sqrt(np.maximum(0, self._squares / max(1, self.n) - self.mean**2))
+
+
+def _take(vectors: NDArray[np.floating[Any]], rows: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+    """Return rows: a view where they follow each other, so that nothing is copied on the way."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return vectors[rows[0] : rows[-1] + 1]
+    return vectors[rows]
+
+
+def _check_range(values: NDArray[np.float32], from_rows: NDArray[np.int64], dtype: torch.dtype) -> None:
+    most = min(torch.finfo(dtype).max, float(np.finfo(np.float32).max))
+    # One pass without a mask; a NaN makes both comparisons false.
+    if values.min(initial=0.0) >= -most and values.max(initial=0.0) <= most:
+        return
+    bad = int(np.argmin((np.abs(values) <= most).all(axis=1)))
+    if np.isnan(values[bad]).any() or dtype == torch.float32:
+        raise FormatError(f"row {from_rows[bad]} of the model holds NaN or infinity")
+    raise FormatError(
+        f"row {from_rows[bad]} of the model has a number too large for {str(dtype).removeprefix('torch.')} "
+        f"(the most is {most:,.0f})"
+    )
+
+
+def _cut(values: NDArray[np.float32], cut: float | None) -> None:
+    if cut is not None:
+        lengths = np.sqrt(np.einsum("ij,ij->i", values, values, dtype=np.float64))
+        values *= (cut / np.maximum(lengths, cut))[:, np.newaxis].astype(np.float32)
+
+
+def _put(weight: Tensor, rows: slice, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
+    block = weight[rows]
+    if len(places) == len(block):
+        block.copy_(torch.from_numpy(values))
+    elif len(places):
+        block[torch.from_numpy(places).to(weight.device)] = torch.from_numpy(values).to(block)
+
+
+def _make_up(
+    weight: Tensor,
+    sources: NDArray[np.int64],
+    moments: _Moments,
+    rng: np.random.Generator,
+    cut: float | None,
+) -> None:
+    """Fill in the rows that the model does not have."""
+    shape = (1, weight.shape[1])
+    made: dict[int, Callable[[], NDArray[np.float64]]] = {
+        ZERO: lambda: np.zeros(shape),
+        MEAN: lambda: moments.mean[np.newaxis],
+        RANDOM: lambda: rng.normal(moments.mean, moments.deviation)[np.newaxis],
+    }
+    for row in np.flatnonzero(sources < 0).tolist():
+        values = made[int(sources[row])]().astype(np.float32)
+        _cut(values, cut)
+        weight[row] = torch.from_numpy(values[0]).to(weight)

@@ -1,0 +1,277 @@
+"""The vocabulary of an embedding table: tokens into ids and back, in padded batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from w2v.errors import ConfigError, TokenIdError, UnknownWordError
+from w2v.pooling import tokens_of
+
+_SIDES = ("right", "left")
+_LACKING = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentences as ids; unpacks as `ids, mask = batch`.
+
+    Attributes
+    ----------
+    ids : Tensor of int64, shape (batch, length)
+        0 <= id < rows of the table. `length` is that of the longest sentence, unless it was fixed.
+    mask : Tensor of bool, shape (batch, length)
+        True where a token stands, False where there is padding.
+    unknown : Counter of str
+        Tokens without a row, which got the id of the unknown token, and how often each occurred.
+    n_truncated : int
+        Tokens that were cut off.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    unknown: Counter[str] = field(default_factory=Counter)
+    n_truncated: int = 0
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter((self.ids, self.mask))
+
+    @property
+    def n_unknown(self) -> int:
+        """How many tokens have no row."""
+        return self.unknown.total()
+
+    def to(self, device: torch.device | str | None) -> Batch:
+        """Return the batch with its tensors on a device; None leaves them where they are."""
+        return Batch(self.ids.to(device), self.mask.to(device), self.unknown, self.n_truncated)
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The tokens of a table, row i being token i.
+
+    Parameters
+    ----------
+    tokens : sequence of str, length R
+        Distinct, in row order: the `n_specials` tokens that were put in front, then the words of the model,
+        so that word i of the model is row i + n_specials.
+    padding_id : int, optional
+        Row of the padding token.
+    unknown_id : int, optional
+        Row that stands for every token without a row of its own.
+    n_specials : int
+        How many rows stand before the words.
+    lowercase : bool
+        Whether `encode` lower-cases the tokens, as the corpus of the model was.
+    counts : ndarray of int64, shape (R,), optional
+        Corpus counts, in tokens; 0 for the tokens that were put in front.
+
+    Raises
+    ------
+    ConfigError
+        If an id is out of range, or there is not one count a row.
+    """
+
+    tokens: Sequence[str]
+    padding_id: int | None = None
+    unknown_id: int | None = None
+    n_specials: int = 0
+    lowercase: bool = False
+    counts: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("padding_id", "unknown_id"):
+            row = getattr(self, name)
+            if row is not None and not 0 <= row < len(self.tokens):
+                raise ConfigError(f"{name} is {row}, but there are {len(self.tokens)} rows")
+        if not 0 <= self.n_specials <= len(self.tokens):
+            raise ConfigError(f"n_specials is {self.n_specials}, but there are {len(self.tokens)} rows")
+        if self.counts is not None and len(self.counts) != len(self.tokens):
+            raise ConfigError(f"{len(self.tokens)} rows have {len(self.counts)} counts")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        return token in self.index
+
+    def __repr__(self) -> str:
+        places = f"padding_id={self.padding_id}, unknown_id={self.unknown_id}, n_specials={self.n_specials}"
+        return f"Vocabulary({len(self)} tokens, {places})"
+
+    def __deepcopy__(self, memo: object) -> Vocabulary:
+        # It never changes, so a copy of a network shares it: a million words would take 0.2 GB.
+        return self
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Map from token to id, made at first use.
+
+        Raises
+        ------
+        ConfigError
+            If a token stands twice.
+        """
+        index = {token: row for row, token in enumerate(self.tokens)}
+        if len(index) != len(self.tokens):
+            row, token = next((row, token) for row, token in enumerate(self.tokens) if index[token] != row)
+            raise ConfigError(f"the token {token!r} stands twice, in rows {row} and {index[token]}")
+        return index
+
+    @property
+    def padding(self) -> str | None:
+        """The padding token."""
+        return None if self.padding_id is None else self.tokens[self.padding_id]
+
+    @property
+    def unknown(self) -> str | None:
+        """The token that stands for those without a row."""
+        return None if self.unknown_id is None else self.tokens[self.unknown_id]
+
+    def token_id(self, token: str) -> int:
+        """Return the id of a token, that of the unknown token if it has none.
+
+        Raises
+        ------
+        UnknownWordError
+            If it has none and there is no unknown token.
+        """
+        row = self.index.get(token, self.unknown_id)
+        if row is None:
+            raise UnknownWordError(token)
+        return row
+
+    def encode(
+        self,
+        sentences: Iterable[str | Sequence[str]],
+        *,
+        max_length: int | None = None,
+        truncate: str = "right",
+        pad: str = "right",
+        fixed_length: bool = False,
+        device: torch.device | str | None = None,
+    ) -> Batch:
+        """Turn sentences into ids.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of sequences of str
+            Text is split as by `str.split()`; token lists are taken as they are.
+        max_length : int, optional
+            Cut longer sentences to so many tokens.
+        truncate : {"right", "left"}
+            The side to cut off: "right" keeps the beginning.
+        pad : {"right", "left"}
+            The side to fill up to the longest sentence.
+        fixed_length : bool
+            Fill up to `max_length`, whatever the longest sentence.
+        device : optional
+            Where the tensors go.
+
+        Returns
+        -------
+        Batch
+            `ids` (batch, length) int64 and `mask` (batch, length) bool; unpacks as the two. No sentence gives
+            shape (0, 0), an empty sentence a row of padding. Its `unknown` counts the tokens without a row.
+
+        Raises
+        ------
+        ConfigError
+            If `sentences` is a single text, an option makes no sense, or sentences of different lengths meet
+            a table without padding.
+        UnknownWordError
+            If a token has no row and the table no unknown token.
+        """
+        if max_length is not None and max_length < 1:
+            raise ConfigError(f"max_length must be at least 1; got {max_length}")
+        if fixed_length and max_length is None:
+            raise ConfigError("fixed_length needs max_length")
+        for name, side in (("truncate", truncate), ("pad", pad)):
+            if side not in _SIDES:
+                raise ConfigError(f"{name} must be one of {', '.join(_SIDES)}; got {side!r}")
+        rows = list(tokens_of(sentences, lowercase=self.lowercase))
+        n_truncated = 0
+        if max_length is not None:
+            n_truncated = sum(max(0, len(row) - max_length) for row in rows)
+            cut = slice(max_length) if truncate == "right" else slice(-max_length, None)
+            rows = [row[cut] for row in rows]
+        length = max_length if fixed_length and max_length is not None else max(map(len, rows), default=0)
+        ids, mask, unknown = self._fill(rows, length, pad)
+        return Batch(torch.from_numpy(ids), torch.from_numpy(mask), unknown, n_truncated).to(device)
+
+    def _fill(
+        self, rows: list[list[str]], length: int, pad: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], Counter[str]]:
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        if self.padding_id is None and (lengths != length).any():
+            raise ConfigError(
+                f"sentences of {lengths.min()} to {lengths.max()} tokens cannot be filled up to {length}: "
+                "the table has no padding row; load it with padding='<pad>'"
+            )
+        positions = np.arange(length)
+        mask = positions < lengths[:, np.newaxis]
+        if pad == "left":
+            mask = positions >= (length - lengths)[:, np.newaxis]
+        get = self.index.get
+        found = np.array([get(token, _LACKING) for row in rows for token in row], np.int64)
+        unknown = self._count_unknown(rows, found)
+        ids = np.full((len(rows), length), self.padding_id or 0, np.int64)
+        ids[mask] = found
+        return ids, mask, unknown
+
+    def _count_unknown(self, rows: list[list[str]], found: NDArray[np.int64]) -> Counter[str]:
+        """Count the tokens without a row, and give them the unknown token's id."""
+        lacking = found == _LACKING
+        if not lacking.any():
+            return Counter()
+        unknown = Counter(token for row in rows for token in row if token not in self.index)
+        if self.unknown_id is None:
+            raise UnknownWordError(next(iter(unknown)))
+        found[lacking] = self.unknown_id
+        return unknown
+
+    def decode(self, ids: Tensor) -> list[list[str]]:
+        """Turn ids back into tokens, padding left out.
+
+        Parameters
+        ----------
+        ids : Tensor of int, shape (batch, length)
+
+        Returns
+        -------
+        list of list of str
+
+        Raises
+        ------
+        TokenIdError
+            If an id is out of range.
+        ConfigError
+            If `ids` has another number of dimensions.
+        """
+        if ids.dim() != 2:
+            raise ConfigError(f"expected ids of shape (batch, length), got {tuple(ids.shape)}")
+        self.check_ids(ids)
+        return [[self.tokens[row] for row in rows if row != self.padding_id] for rows in ids.tolist()]
+
+    def check_ids(self, ids: Tensor) -> None:
+        """Raise TokenIdError, with id, place and range, if an id has no row.
+
+        On the CPU the table itself does so; on an accelerator, where a bad id ends the process, ask first.
+        It waits for the device.
+        """
+        check_ids(ids, len(self))
+
+
+def check_ids(ids: Tensor, n_rows: int) -> None:
+    """Raise TokenIdError if an id is not 0 to n_rows - 1."""
+    bad = (ids < 0) | (ids >= n_rows)
+    if bad.any():
+        place = tuple(bad.nonzero()[0].tolist())
+        raise TokenIdError(int(ids[place]), place, n_rows)
