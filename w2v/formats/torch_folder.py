@@ -1,8 +1,8 @@
 """A folder with an embedding for PyTorch, as `w2v export --to torch` writes it: read here without torch.
 
-`embedding.safetensors` (`weight`, R rows), `vocab.json` (`{token: row}`), `config.json` (settings, origin), and
-where they are known, `counts.npy` (R corpus counts, int64). `w2v.pytorch` writes it and loads it as an
-`nn.Embedding`; read as vectors, it gives the words without the padding, unknown and special rows.
+In it: `embedding.safetensors` (`weight`, R rows), `vocab.json` (`{token: row}`), `config.json` (settings and
+origin) and, where they are known, `counts.npy` (R corpus counts, int64). `w2v.pytorch` writes it and loads it as
+an `nn.Embedding`; read as vectors, it gives the words without the padding, unknown and special rows.
 """
 
 from __future__ import annotations
@@ -182,4 +182,6 @@ def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
     save_embedding(load_embedding(model, dtype=getattr(torch, options.dtype)), path)
 
 
-FORMAT = Format("torch", "PyTorch folder (nn.Embedding)", (".torch",), detects, read, write, carries_float16=True)
+FORMAT = Format(
+    "torch", "PyTorch folder (nn.Embedding)", (".torch",), detects, read, write, carries_float16=True
+)
