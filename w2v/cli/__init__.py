@@ -15,6 +15,7 @@ from w2v.errors import W2VError
 _COMMANDS: dict[str, str] = {
     "train": "w2v.cli.train:train",
     "vocab": "w2v.cli.vocab:vocab",
+    "phrases": "w2v.cli.phrases:phrases",
     "info": "w2v.cli.query:info",
     "neighbors": "w2v.cli.query:neighbors",
     "analogy": "w2v.cli.query:analogy",

@@ -62,8 +62,8 @@ def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
         raise click.UsageError(str(error)) from None
 
 
-def corpus_options(command: Command) -> Command:
-    """Give a command the arguments CORPUS... and all options of reading; `read_corpus` takes them."""
+def reading_options(command: Command) -> Command:
+    """Give a command the arguments CORPUS... and the options of reading; `read_everything` takes them."""
     for decorate in (
         click.argument("sources", nargs=-1, required=True, metavar="CORPUS...", type=_Source()),
         config_options(CorpusConfig),
@@ -73,14 +73,6 @@ def corpus_options(command: Command) -> Command:
             type=click.IntRange(1),
             metavar="N",
             help="Processes that cut text into tokens, where that is slow (default: one a core).",
-        ),
-        config_options(VocabConfig),
-        click.option(
-            "--vocab",
-            "vocab_file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Take the words from a file that w2v vocab wrote, in its order.",
         ),
         click.option(
             "--cache-dir",
@@ -94,17 +86,41 @@ def corpus_options(command: Command) -> Command:
     return command
 
 
+def corpus_options(command: Command) -> Command:
+    """Give a command the arguments CORPUS... and all options of reading; `read_corpus` takes them."""
+    select = click.option(
+        "--vocab",
+        "vocab_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Take the words from a file that w2v vocab wrote, in its order.",
+    )
+    return reading_options(config_options(VocabConfig)(select(command)))
+
+
 def read_corpus(values: Mapping[str, Any]) -> EncodedCorpus:
     """Read the corpus that the options of `corpus_options` describe; a progress bar goes to stderr."""
+    return _read(values, _vocab(values))
+
+
+def read_everything(values: Mapping[str, Any], **changes: Any) -> EncodedCorpus:
+    """Read the corpus that the options of `reading_options` describe, with all its words.
+
+    `changes` take the place of options.
+    """
+    return _read({**values, **changes}, VocabConfig(min_count=1))
+
+
+def _read(values: Mapping[str, Any], vocab: VocabConfig | Vocab) -> EncodedCorpus:
     from w2v.corpus import encode
 
-    config, vocab = make_config(CorpusConfig, values), _vocab(values)
+    config, phrases = make_config(CorpusConfig, values), make_config(PhraseConfig, values)
     with _ReadingBar() as bar:
         corpus = encode(
             list(values["sources"]),
             corpus=config,
             vocab=vocab,
-            phrases=make_config(PhraseConfig, values),
+            phrases=phrases,
             workers=values["read_workers"],
             cache_dir=values["cache_dir"],
             cache=not values["no_cache"],

@@ -1,0 +1,345 @@
+"""Phrases: words that stand together far more often than chance has it become one, such as new_york."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.config import PhraseConfig
+from w2v.corpus import phrase_counts as kernels
+from w2v.corpus.cache import Cache
+from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Types
+from w2v.corpus.entry import Entry, StreamWriter, finish_entry, open_entry
+from w2v.corpus.table import TypeTable
+from w2v.errors import ConfigError, CorpusError
+
+_PAIRS_AT_ONCE = 1 << 17
+_TOKENS_AT_ONCE = 1 << 18
+_FIRST_SLOTS = 1 << 18
+_MOST_SLOTS = 1 << 27  # 2 GB; beyond, the rarest pairs are forgotten, as gensim does past 40 M
+_CHINESE_CONNECTORS = frozenset("的之与與和及或在于於而并並以从從对對为為是了")
+
+
+class Phrase(NamedTuple):
+    """A phrase with the words it is made of, how often it occurs and how it scored."""
+
+    words: tuple[str, ...]
+    count: int
+    score: float
+
+
+class Pairs(NamedTuple):
+    """What counting found: `table` and `nodes` as `phrase_counts` has them, and how many pairs they hold."""
+
+    table: NDArray[np.uint64]
+    nodes: NDArray[np.uint64]
+    n_pairs: int
+
+
+class Found(NamedTuple):
+    """The pairs that are phrases: slots of the table of pairs, counts and scores, by falling score."""
+
+    slots: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+@contextmanager
+def joined_entry(entry: Entry, config: PhraseConfig, cache: Cache) -> Iterator[Entry]:
+    """Give an entry in which phrases are joined, from the cache if it was made before.
+
+    The memory maps outlive the block, its folder need not.
+    """
+    facts = [entry.fingerprint, asdict(config), sorted(connector_words(config.phrase_connectors))]
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    if found := cache.find(key):
+        yield found[0]
+        return
+    with cache.new_folder() as folder:
+        for number in range(config.phrases):
+            place = folder / str(number)
+            place.mkdir()
+            fingerprint = _join(entry, config, place)
+            made = open_entry(place)
+            if made is None:
+                raise CorpusError(f"{place}: something has removed or damaged the corpus; run again")
+            entry = made
+        if cache.keeps:
+            published = open_entry(cache.publish(entry.folder, fingerprint))
+            cache.remember(key, fingerprint, CorpusReport(), ())
+            entry = published or entry
+        yield entry
+
+
+def find_phrases(corpus: EncodedCorpus, config: PhraseConfig) -> list[Phrase]:
+    """List the phrases that one pass over a corpus would join, best score first.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+        With all its words: read with `VocabConfig(min_count=1)`.
+    config : PhraseConfig
+    """
+    types = types_of(corpus)
+    is_connector = _connector_flags(types, config)
+    pairs = count_pairs(corpus.tokens, corpus.offsets, is_connector)
+    found = score_pairs(pairs, types.counts, is_connector, len(corpus.tokens), config)
+    runs = _runs(pairs.nodes)
+    words = corpus.vocab.words
+    return [
+        Phrase(tuple(words[row] for row in _word_rows(pairs, slot, runs)), count, score)
+        for slot, count, score in zip(
+            found.slots.tolist(), found.counts.tolist(), found.scores.tolist(), strict=True
+        )
+    ]
+
+
+def types_of(corpus: EncodedCorpus) -> Types:
+    """Return the words of a corpus that was read with all of them as types."""
+    encoded = [word.encode() for word in corpus.vocab.words]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(word) for word in encoded], out=offsets[1:])
+    return Types(np.frombuffer(b"".join(encoded), np.uint8), offsets, corpus.vocab.counts)
+
+
+def count_pairs(
+    tokens: NDArray[np.int32], offsets: NDArray[np.int64], is_connector: NDArray[np.bool_]
+) -> Pairs:
+    """Count the pairs of neighbouring words in each sentence, with any connectors between them.
+
+    Parameters
+    ----------
+    tokens : ndarray of int32, shape (N,)
+    offsets : ndarray of int64, shape (S + 1,)
+    is_connector : ndarray of bool, shape (n_types,)
+    """
+    state = np.zeros(kernels.N_STATE, np.int64)
+    table = np.zeros((_FIRST_SLOTS, kernels.N_COLUMNS), np.uint64)
+    nodes = np.zeros((1 << 10, kernels.N_COLUMNS), np.uint64)
+    listed = np.empty((_PAIRS_AT_ONCE, kernels.N_COLUMNS), np.uint64)
+    lowest = 1
+    while state[kernels.SENTENCE] < len(offsets) - 1:
+        n_listed = kernels.find_pairs(tokens, offsets, is_connector, nodes, state, listed)
+        done = 0
+        while (done := kernels.count_pairs(listed, done, n_listed, table, state)) < n_listed:
+            lowest += len(table) >= _MOST_SLOTS
+            table, n_pairs = _grown(table, lowest)
+            state[kernels.N_PAIRS] = n_pairs
+        if 2 * (state[kernels.N_NODES] + 1) >= len(nodes):
+            if state[kernels.N_NODES] * 2 > kernels.MOST_NODES:
+                raise CorpusError("too many different runs of connector words; give fewer connectors")
+            nodes, _ = _grown(nodes, 1)
+    return Pairs(table, nodes, int(state[kernels.N_PAIRS]))
+
+
+def _grown(table: NDArray[np.uint64], lowest: int) -> tuple[NDArray[np.uint64], int]:
+    """Return a table of twice the size, or of the same without pairs counted under `lowest` times."""
+    n_slots = len(table) if lowest > 1 else 2 * len(table)
+    larger = np.zeros((n_slots, kernels.N_COLUMNS), np.uint64)
+    return larger, kernels.rehash(table, larger, lowest)
+
+
+def score_pairs(
+    pairs: Pairs,
+    counts: NDArray[np.int64],
+    is_connector: NDArray[np.bool_],
+    n_tokens: int,
+    config: PhraseConfig,
+) -> Found:
+    """Choose the pairs whose score is above the threshold.
+
+    The score is `default`: (n_ab - min_count) / n_a / n_b * (types + pairs) of Mikolov et al. (2013), or
+    `npmi`: ln(p_ab / p_a / p_b) / -ln(p_ab) of Bouma (2009), both just as gensim computes them.
+    """
+    pair_counts = (pairs.table[:, kernels.COUNT] & kernels.COUNT_MASK).astype(np.int64)
+    slots = np.flatnonzero(pair_counts >= config.phrase_min_count)
+    n_ab = pair_counts[slots].astype(np.float64)
+    words = pairs.table[slots, kernels.WORDS]
+    n_a = counts[(words >> np.uint64(32)).astype(np.int64)].astype(np.float64)
+    n_b = counts[(words & np.uint64(0xFFFFFFFF)).astype(np.int64)].astype(np.float64)
+    if config.phrase_scoring == "npmi":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_ab = n_ab / n_tokens
+            scores = np.log(p_ab / ((n_a / n_tokens) * (n_b / n_tokens))) / -np.log(p_ab)
+    else:
+        n_vocab = float((~is_connector).sum() + pairs.n_pairs)
+        scores = (n_ab - config.phrase_min_count) / n_a / n_b * n_vocab
+    chosen = np.flatnonzero(scores > config.phrase_threshold)
+    # By score, then by words, so that the order in the table does not matter.
+    between = pairs.table[slots, kernels.COUNT] >> kernels.COUNT_BITS
+    chosen = chosen[np.lexsort((between[chosen], words[chosen], -scores[chosen]))]
+    return Found(slots[chosen], pair_counts[slots[chosen]], scores[chosen])
+
+
+def connector_words(name: str) -> frozenset[str]:
+    """Return the connector words that "none", "en" or "zh" stand for, or those of a file, one a line."""
+    if name == "none":
+        return frozenset()
+    if name == "en":
+        from gensim.models.phrases import ENGLISH_CONNECTOR_WORDS
+
+        return frozenset(ENGLISH_CONNECTOR_WORDS)
+    if name == "zh":
+        return _CHINESE_CONNECTORS
+    try:
+        return frozenset(Path(name).read_text("utf-8-sig").split())
+    except FileNotFoundError:
+        raise ConfigError(
+            f"phrase_connectors must be none, en, zh or a file of words; there is no file {name!r}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name}: connector words must be UTF-8 text ({error})") from None
+
+
+def write_sentences(corpus: EncodedCorpus, file: BinaryIO) -> None:
+    """Write a corpus as text, words with a space between, a sentence a line.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+        With all its words.
+    file : binary file
+
+    Raises
+    ------
+    CorpusError
+        If a word holds white space, so that it would come back as several.
+    """
+    for word in corpus.vocab.words:
+        if word.split() != [word]:
+            raise CorpusError(f"the word {word[:60]!r} holds white space, so it cannot stand in text")
+    types = types_of(corpus)
+    lengths = np.diff(types.offsets)
+    for first, last in _ranges(corpus.offsets):
+        tokens = corpus.tokens[corpus.offsets[first] : corpus.offsets[last]]
+        out = np.empty(int(lengths[tokens].sum()) + len(tokens), np.uint8)
+        n_bytes = kernels.write_sentences(
+            corpus.tokens, corpus.offsets, first, last, types.blob, types.offsets, out
+        )
+        file.write(out[:n_bytes].data)
+
+
+def _join(entry: Entry, config: PhraseConfig, folder: Path) -> str:
+    """Write an entry in which the phrases of one pass are joined; return its fingerprint."""
+    is_connector = _connector_flags(entry.types, config)
+    pairs = count_pairs(entry.tokens, entry.offsets, is_connector)
+    found = score_pairs(pairs, entry.types.counts, is_connector, len(entry.tokens), config)
+    phrases = _phrase_table(pairs, found)
+    n_types = len(entry.types.counts)
+    n_joined = np.zeros(n_types + len(found.slots), np.int64)
+    with StreamWriter(folder) as writer:
+        for first, last in _ranges(entry.offsets):
+            out = np.empty(int(entry.offsets[last] - entry.offsets[first]), np.int32)
+            ends = np.empty(last - first, np.int64)
+            n_out = kernels.join_phrases(
+                entry.tokens,
+                entry.offsets,
+                first,
+                last,
+                is_connector,
+                pairs.nodes,
+                phrases,
+                n_types,
+                out,
+                ends,
+            )
+            n_joined += np.bincount(out[:n_out], minlength=len(n_joined))
+            writer.write(out[:n_out], writer.n_tokens + ends)
+    types, merged = _joined_types(entry.types, pairs, found, n_joined, config.phrase_delimiter)
+    return finish_entry(folder, types, merged)
+
+
+def _phrase_table(pairs: Pairs, found: Found) -> NDArray[np.uint64]:
+    """Return the table that `join_phrases` asks."""
+    n_slots = 1 << max(4, (2 * len(found.slots)).bit_length())
+    chosen = pairs.table[found.slots].copy()
+    numbers = np.arange(1, len(chosen) + 1, dtype=np.uint64)
+    chosen[:, kernels.COUNT] &= ~kernels.COUNT_MASK
+    chosen[:, kernels.COUNT] |= numbers
+    table = np.zeros((n_slots, kernels.N_COLUMNS), np.uint64)
+    kernels.rehash(chosen, table, 1)
+    return table
+
+
+def _joined_types(
+    types: Types, pairs: Pairs, found: Found, counts: NDArray[np.int64], delimiter: str
+) -> tuple[Types, NDArray[np.int32]]:
+    """Return the types that are left and the phrases, equal words being one, and which each id became."""
+    runs = _runs(pairs.nodes)
+    table = TypeTable()
+    names = []
+    for slot, count in zip(found.slots.tolist(), counts[len(types.counts) :].tolist(), strict=True):
+        words = _words(types, _word_rows(pairs, slot, runs)) if count else [""]
+        names.append(delimiter.join(words).encode())
+    everything = Types(
+        np.concatenate([types.blob, np.frombuffer(b"".join(names), np.uint8)]),
+        np.concatenate(
+            [types.offsets, types.offsets[-1] + np.cumsum([len(name) for name in names], dtype=np.int64)]
+        ),
+        counts,
+    )
+    left = np.flatnonzero(counts)
+    kept = _selected(everything, left)
+    merged = np.zeros(len(counts), np.int32)
+    merged[left] = table.merge(kept)
+    return table.types, merged
+
+
+def _selected(types: Types, rows: NDArray[np.int64]) -> Types:
+    from w2v.corpus.scan import gather_words
+
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(np.diff(types.offsets)[rows], out=offsets[1:])
+    blob = np.empty(offsets[-1], np.uint8)
+    gather_words(types.blob, types.offsets, rows, blob)
+    return Types(blob, offsets, types.counts[rows])
+
+
+def _connector_flags(types: Types, config: PhraseConfig) -> NDArray[np.bool_]:
+    wanted = connector_words(config.phrase_connectors)
+    flags = np.zeros(len(types.counts), np.bool_)
+    if wanted:
+        for start in range(0, len(flags), _TOKENS_AT_ONCE):
+            stop = min(start + _TOKENS_AT_ONCE, len(flags))
+            flags[start:stop] = [word in wanted for word in types.words(start, stop)]
+    return flags
+
+
+def _runs(nodes: NDArray[np.uint64]) -> dict[int, tuple[int, ...]]:
+    """Return the connectors that each node stands for."""
+    parents: dict[int, tuple[int, int]] = {}
+    for words, number in nodes[nodes[:, kernels.COUNT] != 0].tolist():
+        parents[number] = words >> 32, words & 0xFFFFFFFF
+    runs: dict[int, tuple[int, ...]] = {0: ()}
+    for node in sorted(parents):  # a child's number is above its parent's
+        parent, connector = parents[node]
+        runs[node] = (*runs[parent], connector)
+    return runs
+
+
+def _word_rows(pairs: Pairs, slot: int, runs: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+    words, count = pairs.table[slot].tolist()
+    return words >> 32, *runs[count >> int(kernels.COUNT_BITS)], words & 0xFFFFFFFF
+
+
+def _words(types: Types, rows: Sequence[int]) -> list[str]:
+    return [types.words(row, row + 1)[0] for row in rows]
+
+
+def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Cut the sentences into ranges of some thousand tokens; one sentence at least."""
+    n_sentences = len(offsets) - 1
+    first = 0
+    while first < n_sentences:
+        last = int(np.searchsorted(offsets, offsets[first] + _TOKENS_AT_ONCE, side="right")) - 1
+        last = min(max(last, first + 1), n_sentences)
+        yield first, last
+        first = last
