@@ -68,7 +68,7 @@ def train(
     from w2v.corpus import encode
     from w2v.training.model import train_model
 
-    corpus_config, vocab_config, train_config = _split(settings)
+    corpus_config, vocab_config, train_config = split_settings(settings)
     if vocab is not None and vocab_config != VocabConfig():
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
     encoded = encode(
@@ -77,7 +77,7 @@ def train(
     return train_model(encoded, train_config, on_progress=on_progress, on_report=on_report)
 
 
-def _split(settings: dict[str, Any]) -> tuple[CorpusConfig, VocabConfig, TrainConfig]:
+def split_settings(settings: dict[str, Any]) -> tuple[CorpusConfig, VocabConfig, TrainConfig]:
     """Give each setting to the config that has it."""
     left = dict(settings)
     configs = []

@@ -21,6 +21,7 @@ _COMMANDS: dict[str, str] = {
     "analogy": "w2v.cli.query:analogy",
     "similarity": "w2v.cli.query:similarity",
     "evaluate": "w2v.cli.evaluate:evaluate",
+    "compare": "w2v.cli.compare:compare",
     "convert": "w2v.cli.convert:convert",
     "export": "w2v.cli.convert:export",
     "corpus": "w2v.cli.corpus:corpus",

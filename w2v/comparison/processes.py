@@ -1,0 +1,158 @@
+"""Trainers run one at a time, each in a process of its own, so that time and memory are those of one job."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from w2v.comparison import launcher
+from w2v.errors import W2VError
+
+TRAINERS = ("gensim", "w2v")
+PINNED = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+# The child finds the modules that this process has found, also in a checkout that is not installed.
+_BOOTSTRAP = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from {} import main; main()"
+
+
+@dataclass(frozen=True)
+class TextPart:
+    """The beginning of a text as a file of its own: path, sentences (lines) and tokens."""
+
+    text: str
+    sentences: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a trainer is to do.
+
+    Attributes
+    ----------
+    text : str
+        A text file: a sentence a line, tokens parted by blanks. Words are counted in all of it.
+    settings : mapping
+        The fields of `TrainConfig`, with alpha and epochs filled in.
+    min_count : int
+    part : TextPart, optional
+        Train on this beginning of the text only.
+    save : bool
+        Leave the weights in the job's folder.
+    """
+
+    text: str
+    settings: Mapping[str, Any]
+    min_count: int
+    part: TextPart | None = None
+    save: bool = True
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process took: seconds of wall and CPU time, bytes of peak memory (None where not known)."""
+
+    wall_seconds: float
+    cpu_seconds: float | None
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One job of one trainer in a process of its own.
+
+    Attributes
+    ----------
+    trainer, version : str
+    seed : int
+    import_seconds, read_seconds, prepare_seconds, train_seconds, save_seconds : float
+        Wall time of the parts. gensim counts in `read_seconds` and sets up its weights there too; w2v's
+        `prepare_seconds` are those of tables, weights and compiling.
+    words : int
+        Raw words trained, all epochs together.
+    words_per_second : float
+        Raw words a second of the training loop.
+    words_per_cpu_second : float or None
+        Raw words a second of CPU time of all threads in the training loop.
+    vocabulary, corpus_tokens : int
+        V, and the raw tokens of the text.
+    wall_seconds, cpu_seconds, peak_bytes
+        Of the whole process; see `Cost`.
+    """
+
+    trainer: str
+    version: str
+    seed: int
+    import_seconds: float
+    read_seconds: float
+    prepare_seconds: float
+    train_seconds: float
+    save_seconds: float
+    words: int
+    words_per_second: float
+    words_per_cpu_second: float | None
+    vocabulary: int
+    corpus_tokens: int
+    wall_seconds: float
+    cpu_seconds: float | None
+    peak_bytes: int | None
+
+
+def run_job(trainer: str, job: Job, folder: Path, *, numba_cache: Path | None = None) -> Run:
+    """Have gensim or w2v do a job in a new process.
+
+    Parameters
+    ----------
+    trainer : {"gensim", "w2v"}
+    job : Job
+    folder : Path
+        Made for the job: `result.json` and, if asked for, the weights; see `w2v.comparison.weights`.
+    numba_cache : Path, optional
+        Where compiled code is kept, instead of the usual place.
+
+    Raises
+    ------
+    W2VError
+        If the process fails; the message has the last line it wrote to standard error.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    description = folder / "job.json"
+    description.write_text(json.dumps({**asdict(job), "folder": str(folder)}))
+    cost = run_python(f"w2v.comparison.{trainer}_job", [str(description)], numba_cache=numba_cache)
+    result = json.loads((folder / "result.json").read_bytes())
+    return Run(trainer=trainer, seed=job.settings["seed"], **result, **asdict(cost))
+
+
+def run_python(module: str, arguments: Sequence[str], *, numba_cache: Path | None = None) -> Cost:
+    """Call a module's `main` in a process of its own, with one thread for BLAS, and measure it."""
+    environment = {**os.environ, **PINNED}
+    if numba_cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(numba_cache)
+    with tempfile.TemporaryDirectory(prefix="w2v-") as folder:
+        report, errors = Path(folder) / "cost.json", Path(folder) / "stderr"
+        paths = json.dumps([path for path in sys.path if isinstance(path, str)])
+        command = [sys.executable, "-I", "-S", launcher.__file__, str(report)]
+        command += [sys.executable, "-c", _BOOTSTRAP.format(module), paths, *arguments]
+        with errors.open("wb") as stderr:
+            code = _run(command, environment, stderr)
+        if code != 0:
+            lines = errors.read_text("utf-8", "replace").strip().splitlines()
+            raise W2VError(f"{module} failed with exit code {code}: {lines[-1] if lines else 'no message'}")
+        return Cost(**json.loads(report.read_bytes()))
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], stderr: Any) -> int:
+    """Run a command; when this process is interrupted, the command is ended too."""
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=stderr)
+    try:
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise

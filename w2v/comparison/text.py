@@ -1,0 +1,120 @@
+"""An encoded corpus written out as the one text file that gensim and w2v both read."""
+
+from __future__ import annotations
+
+import filecmp
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.corpus import EncodedCorpus
+from w2v.errors import ConfigError
+
+LONGEST_SENTENCE = 10_000  # gensim's MAX_WORDS_IN_BATCH: it cuts longer ones
+_TOKENS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class SharedText:
+    """The text that both trainers read.
+
+    Attributes
+    ----------
+    path : Path
+    tokens, sentences : int
+    n_cut : int
+        Sentences of more than 10,000 tokens, which gensim cuts there: they are cut for both.
+    is_corpus : bool
+        Whether it is, byte for byte, the one file that the corpus consists of.
+    """
+
+    path: Path
+    tokens: int
+    sentences: int
+    n_cut: int
+    is_corpus: bool
+
+
+def write_text(corpus: EncodedCorpus, path: Path, origin: object = None) -> SharedText:
+    """Write the corpus, one sentence a line, words parted by one blank.
+
+    Parameters
+    ----------
+    corpus : EncodedCorpus
+        With all of its words in the vocabulary: encoded with min_count 1.
+    path : Path
+    origin : object, optional
+        What the corpus was read from.
+
+    Raises
+    ------
+    ConfigError
+        If a word is not in the vocabulary, or a file of words parted by blanks cannot carry it.
+    """
+    check_words(corpus)
+    offsets = cut_sentences(corpus.offsets)
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for lines in _lines(corpus, offsets):
+            file.writelines(lines)
+    n_cut = int((np.diff(corpus.offsets) > LONGEST_SENTENCE).sum())
+    return SharedText(path, corpus.n_tokens, len(offsets) - 1, n_cut, _is_same_file(path, origin))
+
+
+def check_words(corpus: EncodedCorpus) -> None:
+    """Raise ConfigError for a word that gensim would read as something else."""
+    words = corpus.vocab.words
+    if len(words) != corpus.n_types:
+        raise ConfigError(
+            "the text of the corpus is needed: encode it with min_count 1, and without max_vocab"
+        )
+    try:
+        text = "\n".join(words)
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"not Unicode text, so gensim cannot read it from a file: {error.object!r}"
+        ) from None
+    if text.split() != list(words):
+        word = next(word for word in words if word.split() != [word])
+        raise ConfigError(f"the word {word!r} has white space in it, where gensim would part it")
+
+
+def cut_sentences(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sentence borders with further ones where gensim cuts, every 10,000 tokens of a sentence."""
+    lengths = np.diff(offsets)
+    if not len(lengths) or lengths.max() <= LONGEST_SENTENCE:
+        return np.asarray(offsets)
+    pieces = [
+        np.arange(offsets[s], offsets[s + 1], LONGEST_SENTENCE, dtype=np.int64) for s in range(len(lengths))
+    ]
+    return np.concatenate([*pieces, offsets[-1:]])
+
+
+def _lines(corpus: EncodedCorpus, offsets: NDArray[np.int64]) -> Iterator[Iterator[str]]:
+    words = list(corpus.vocab.words)
+    first = 0
+    while first < len(offsets) - 1:
+        last = int(np.searchsorted(offsets, offsets[first] + _TOKENS_AT_ONCE))
+        last = min(max(last, first + 1), len(offsets) - 1)
+        start = int(offsets[first])
+        tokens = [words[token] for token in corpus.tokens[start : int(offsets[last])].tolist()]
+        yield _joined(tokens, (offsets[first : last + 1] - start).tolist())
+        first = last
+
+
+def _joined(tokens: Sequence[str], borders: Sequence[int]) -> Iterator[str]:
+    for begin, end in itertools.pairwise(borders):
+        yield " ".join(tokens[begin:end]) + "\n"
+
+
+def _is_same_file(path: Path, origin: object) -> bool:
+    if isinstance(origin, Sequence) and not isinstance(origin, str) and len(origin) == 1:
+        origin = origin[0]
+    if not isinstance(origin, str | os.PathLike) or not Path(origin).is_file():
+        return False
+    return filecmp.cmp(path, origin, shallow=False)
