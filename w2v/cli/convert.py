@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from w2v.cli.model_options import model_argument
+from w2v.cli.torch_export import CHECKPOINT, KINDS, check_installed, export_torch, take_options, torch_options
 from w2v.formats.options import DTYPES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -28,7 +29,10 @@ WRITABLE = (
 READABLE = (*WRITABLE, "fasttext-bin")
 
 _to_option = click.option(
-    "--to", "to_format", type=click.Choice(WRITABLE), help="Format to write.  [default: by the suffix of OUT]"
+    "--to",
+    "to_format",
+    type=click.Choice((*WRITABLE, CHECKPOINT)),
+    help="Format to write.  [default: by the suffix of OUT]",
 )
 
 
@@ -42,10 +46,10 @@ def _shared_options(command: Command) -> Command:
         ),
         click.option(
             "--dtype",
-            type=click.Choice(DTYPES),
+            type=click.Choice((*DTYPES, "bfloat16")),
             default="float32",
             show_default=True,
-            help="float16 is for npy, safetensors, huggingface.",
+            help="float16 is for npy, safetensors, huggingface, torch; bfloat16 for torch.",
         ),
         click.option("--top", type=click.IntRange(1), metavar="N", help="Keep only the first N words."),
         click.option(
@@ -83,6 +87,7 @@ def _shared_options(command: Command) -> Command:
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @_to_option
 @_shared_options
+@torch_options
 def convert(source: Path, target: Path, **options: Any) -> None:
     """Write vectors of any format in another.
 
@@ -111,6 +116,7 @@ def convert(source: Path, target: Path, **options: Any) -> None:
 )
 @_to_option
 @_shared_options
+@torch_options
 def export(model: Path, target: Path, **options: Any) -> None:
     """Write a model in the format of another tool.
 
@@ -120,6 +126,7 @@ def export(model: Path, target: Path, **options: Any) -> None:
     Example:
       w2v export my_model --to word2vec-bin -o vectors.bin
       w2v export my_model --to huggingface -o my_static_model
+      w2v export my_model --to torch -o my_embedding
     """
     _convert(model, target, **options)
 
@@ -139,18 +146,28 @@ def _convert(
     skip_bad: bool,
     escape: bool,
     unescape: bool,
+    **options: Any,
 ) -> None:
     from w2v.formats import counts, load, save_as, writer_for
     from w2v.formats.word_list import read_words
 
-    kind = writer_for(target, format=to_format, dtype=dtype)
+    if to_format is None and target.suffix == ".pt":
+        to_format = CHECKPOINT
+    if to_format != CHECKPOINT:
+        kind = writer_for(target, format=to_format, dtype=dtype)
+        to_format = kind.name
+    torch_values = take_options(options, to_format)
+    check_installed(to_format)
     words = read_words(word_file)[0] if word_file is not None else None
     model = load(source, format=from_format, top=top, words=words, skip_bad=skip_bad, unescape=unescape)
     if read_counts is not None:
         model = counts.with_counts(model, read_counts)
-    if context:
+    if context and to_format not in KINDS:
         model = model.context_only()
     if write_counts is not None:
         counts.write_counts(model, write_counts)
+    if to_format in KINDS:
+        export_torch(model, target, to_format, torch_values, context=context, dtype=dtype)
+        return
     save_as(model, target, format=kind.name, dtype=dtype, escape=escape)
     click.echo(f"{target}: {len(model):,} words, {model.vector_size} dimensions, {kind.title}", err=True)

@@ -1,7 +1,7 @@
 """A folder with an embedding for PyTorch, as `w2v export --to torch` writes it: read here without torch.
 
-In it: `embedding.safetensors` (`weight`, R rows), `vocab.json` (`{token: row}`), `config.json` (settings and
-origin) and, where they are known, `counts.npy` (R corpus counts, int64). `w2v.pytorch` writes it and loads it as
+In it: `embedding.safetensors` (`weight`, R rows), `vocab.json` (`{token: row}`), `config.json` (settings,
+origin) and, where known, `counts.npy` (R corpus counts, int64). `w2v.pytorch` writes it and loads it as
 an `nn.Embedding`; read as vectors, it gives the words without the padding, unknown and special rows.
 """
 

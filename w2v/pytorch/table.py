@@ -16,6 +16,7 @@ from w2v.scoring import row_slices
 
 # What a row is made of that has no row in the model.
 ZERO, MEAN, RANDOM = -1, -2, -3
+_ROWS_AT_ONCE = 1024
 INITS = {"mean": MEAN, "zero": ZERO, "random": RANDOM}
 
 
@@ -58,12 +59,13 @@ def build_table(
     dimensions = vectors.shape[1]
     weight = torch.empty((len(sources), dimensions), dtype=dtype, device=options.device)
     moments = _Moments(dimensions)
-    scratch = np.empty((0, dimensions), np.float32)
-    for rows in row_slices(len(sources)):
+    scratch = np.empty((min(len(sources), _ROWS_AT_ONCE), dimensions), np.float32)
+    for rows in row_slices(len(sources), _ROWS_AT_ONCE):
         taken = np.flatnonzero(sources[rows] >= 0)
-        if len(taken) > len(scratch):
-            scratch = np.empty((len(taken), dimensions), np.float32)
-        values = scratch[: len(taken)]
+        if not len(taken):
+            continue
+        in_place = _as_array(weight[rows]) if len(taken) == len(weight[rows]) else None
+        values = scratch[: len(taken)] if in_place is None else in_place
         from_rows = sources[rows][taken]
         with np.errstate(over="ignore"):
             np.multiply(
@@ -72,7 +74,8 @@ def build_table(
         _check_range(values, from_rows, dtype)
         moments.add(values)
         _cut(values, cut)
-        _put(weight, rows, taken, values)
+        if in_place is None:
+            _put(weight[rows], taken, values)
     _make_up(weight, sources, moments, np.random.default_rng(options.seed), cut)
     return weight
 
@@ -126,12 +129,13 @@ def _cut(values: NDArray[np.float32], cut: float | None) -> None:
         values *= (cut / np.maximum(lengths, cut))[:, np.newaxis].astype(np.float32)
 
 
-def _put(weight: Tensor, rows: slice, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
-    block = weight[rows]
-    if len(places) == len(block):
-        block.copy_(torch.from_numpy(values))
-    elif len(places):
-        block[torch.from_numpy(places).to(weight.device)] = torch.from_numpy(values).to(block)
+def _as_array(block: Tensor) -> NDArray[np.float32] | None:
+    """Return rows of the tensor as an array that can be written, where they are float32 on the CPU."""
+    return block.numpy() if block.dtype == torch.float32 and block.device.type == "cpu" else None
+
+
+def _put(block: Tensor, places: NDArray[np.int64], values: NDArray[np.float32]) -> None:
+    block[torch.from_numpy(places).to(block.device)] = torch.from_numpy(values).to(block)
 
 
 def _make_up(
