@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,3 +19,11 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     """Keep the tests out of the user's cache folder."""
     folder: Path = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+
+
+@pytest.fixture(autouse=True)
+def _own_log_handlers() -> Iterator[None]:
+    """Take away what a command put on the logger: the next test may look at standard error."""
+    before = list(logging.getLogger("w2v").handlers)
+    yield
+    logging.getLogger("w2v").handlers = before

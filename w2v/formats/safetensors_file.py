@@ -26,7 +26,7 @@ from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
 from w2v.formats.word_list import find_words, plain_file
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2"}
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _NAMES = {"float64": "F64", "float32": "F32", "float16": "F16"}
 _LONGEST_HEADER = 100_000_000  # what the package reads
 MATRIX_NAMES = ("vectors", "embeddings", "embedding.weight", "embedding", "weight")
@@ -114,16 +114,25 @@ def _checked(entry: Mapping[str, Any], begin: int, size: int) -> tuple[str, tupl
 
 
 def open_tensor(path: Path, stored: StoredTensors, name: str) -> NDArray[np.floating[Any]]:
-    """Open one matrix, memory-mapped and read-only."""
+    """Open one matrix, memory-mapped and read-only; bfloat16 is read as float32."""
     dtype, shape, offset = stored.tensors[name]
     if dtype not in _DTYPES or len(shape) != 2:
         raise FormatError(
             f"{path}: expected {name!r} to be a matrix of {', '.join(_DTYPES)}, got {dtype} {shape}"
         )
     if 0 in shape:
-        return np.empty(shape, _DTYPES[dtype])
+        return np.empty(shape, np.float32)
     matrix = np.asarray(np.memmap(path, _DTYPES[dtype], mode="r", offset=offset, shape=shape))
+    if dtype == "BF16":
+        return _from_bfloat16(matrix)
     return matrix if matrix.flags.aligned else matrix.copy()
+
+
+def _from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """Return the numbers of bfloat16, which numpy does not know: the upper half of a float32."""
+    matrix = np.empty(bits.shape, np.uint32)
+    np.left_shift(bits, 16, out=matrix, dtype=np.uint32)
+    return matrix.view(np.float32)
 
 
 def find_matrix(path: Path, stored: StoredTensors) -> str:
