@@ -1,32 +1,93 @@
-"""Commands around corpora: corpus demo, corpus cache."""
+"""Commands around corpora: corpus stats, wiki, fetch, demo, cache."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from w2v.cli.model_options import json_option
+from w2v.cli.options import read_everything, reading_options
 from w2v.cli.output import print_json, print_table, shown
 
 if TYPE_CHECKING:
+    from w2v.corpus import EncodedCorpus
     from w2v.corpus.cache import CachedCorpus
+    from w2v.corpus.fetch import PublicCorpus
+    from w2v.corpus.stats import CorpusStats, Estimate
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="The file to write.",
+)
 
 
 @click.group(no_args_is_help=True)
 def corpus() -> None:
-    """Make a corpus to try things on; look at the cache.
+    """Look at a corpus, make or fetch one, look at the cache.
 
     \b
     Example:
+      w2v corpus stats corpus.txt
       w2v corpus demo -o demo.txt
-      w2v corpus cache
     """
 
 
-@corpus.command()
+@corpus.command(no_args_is_help=True)
+@reading_options
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw Zipf's law into a png, svg or pdf."
+)
+@json_option
+def stats(plot: Path | None, as_json: bool, **values: Any) -> None:
+    """Look at a CORPUS before training: sizes, coverage, Zipf's law, what training will cost.
+
+    CORPUS and the options of reading are those of w2v train.
+
+    \b
+    Example:
+      w2v corpus stats corpus.txt --lowercase
+      w2v corpus stats zh.txt --tokenizer jieba --plot zipf.png
+    """
+    from w2v.config import TrainConfig
+    from w2v.corpus.stats import advice, describe_corpus, estimate, plot_zipf
+
+    encoded = read_everything(values)
+    described = describe_corpus(encoded)
+    counts = encoded.vocab.counts
+    cost = estimate(counts[counts >= 5], encoded.n_tokens, TrainConfig())
+    hints = advice(described)
+    if plot is not None:
+        plot_zipf(counts, plot)
+        click.echo(f"Wrote {plot}", err=True)
+    if as_json:
+        report = asdict(encoded.report)
+        print_json(
+            {
+                "read": {key: value for key, value in report.items() if key != "from_cache"},
+                "encoding": values["encoding"],
+                **_plain(asdict(described)),
+                "estimate": cost._asdict(),
+                "advice": hints,
+            }
+        )
+    else:
+        _print_stats(encoded, described, cost, values["encoding"])
+        for hint in hints:
+            click.echo(f"* {hint}")
+
+
+@corpus.command(no_args_is_help=True)
+@reading_options
 @click.option(
     "-o",
     "--output",
@@ -35,6 +96,70 @@ def corpus() -> None:
     metavar="FILE",
     help="The file to write.",
 )
+def wiki(output: Path, **values: Any) -> None:
+    """Write the prose of a MediaWiki dump (pages-articles.xml.bz2) as text, a paragraph a line.
+
+    Redirects, disambiguation pages, headings, tables, notes and templates are left out; the markup is
+    stripped by gensim's wikicorpus, on all cores. The text is not cut into words unless --tokenizer says how.
+    w2v train reads a dump as it is, too.
+
+    \b
+    Example:
+      w2v corpus wiki enwiki-latest-pages-articles.xml.bz2 -o text
+      w2v corpus wiki dump.xml.bz2 --tokenizer words --lowercase --sentences split -o text
+    """
+    from w2v.corpus.phrases import write_sentences
+    from w2v.formats.atomic import new_file
+
+    tokenizer = values["tokenizer"] or "whitespace"
+    encoded = read_everything(values, format="wiki", tokenizer=tokenizer)
+    with new_file(output) as file:
+        write_sentences(encoded, file)
+    click.echo(f"Wrote {encoded.n_tokens:,} words in {encoded.n_sentences:,} lines to {output}", err=True)
+
+
+@corpus.command()
+@click.argument("name", required=False)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Copy the packed file there (default: leave it in gensim's folder, ~/gensim-data).",
+)
+@json_option
+def fetch(name: str | None, output: Path | None, as_json: bool) -> None:
+    """Fetch a public corpus such as text8 from gensim's data repository; without a NAME list them all.
+
+    Licence and size are shown first. The path of the file goes to standard output: w2v train reads it as it
+    is. What has been fetched before is not fetched again.
+
+    \b
+    Example:
+      w2v corpus fetch
+      w2v train $(w2v corpus fetch text8) -o model
+    """
+    from w2v.corpus.fetch import fetch as fetch_corpus
+    from w2v.corpus.fetch import find_corpus, list_corpora
+
+    if name is None:
+        _print_public(list_corpora(), as_json)
+        return
+    found = find_corpus(name)
+    click.echo(f"{found.name}: {found.description}", err=True)
+    click.echo(f"  size {found.n_bytes / 1e6:,.1f} MB (packed)", err=True)
+    click.echo(f"  licence {found.licence}", err=True)
+    for more in found.more:
+        click.echo(f"  see {shown(more)}", err=True)
+    path = fetch_corpus(found, output)
+    if as_json:
+        print_json({**found._asdict(), "path": str(path)})
+    else:
+        click.echo(str(path))
+
+
+@corpus.command()
+@output_option
 def demo(output: Path) -> None:
     """Write a small corpus of real English: the prose of a hundred Wikipedia articles.
 
@@ -100,3 +225,76 @@ def _print_corpora(found: list[CachedCorpus], root: Path | None) -> None:
         header=("size", "tokens", "words", "last used", "files") if found else (),
         right=(0, 1, 2),
     )
+
+
+def _print_public(corpora: Sequence[PublicCorpus], as_json: bool) -> None:
+    if as_json:
+        print_json([corpus._asdict() for corpus in corpora])
+        return
+    rows = [
+        (corpus.name, f"{corpus.n_bytes / 1e6:,.1f} MB", shown(corpus.licence[:60])) for corpus in corpora
+    ]
+    print_table(rows, header=("name", "size", "licence"), right=(1,))
+
+
+def _print_stats(encoded: EncodedCorpus, stats: CorpusStats, cost: Estimate, encoding: str) -> None:
+    from w2v.corpus.stats import zipf_chart
+
+    report = encoded.report
+    kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(report.kinds.items()))
+    words = ", ".join(f"{shown(word)} {count:,}" for word, count in stats.most_frequent)
+    rows = [
+        ("files", f"{report.files:,} ({kinds}), {report.bytes / 1e6:,.1f} MB unpacked, {encoding}"),
+        ("sentences", f"{stats.sentences:,}, and {report.blank:,} blank lines"),
+        ("tokens", f"{stats.tokens:,}"),
+        ("a sentence", f"{stats.mean_sentence:.1f} tokens on average, {stats.longest_sentence:,} at most"),
+        ("words", f"{stats.types:,}, of which {stats.once:,} occur once"),
+        ("most frequent", words),
+    ]
+    if report.replaced:
+        rows.append(("replaced", f"{report.replaced:,} undecodable byte sequences"))
+    print_table(rows)
+    click.echo()
+    print_table(
+        [(f"{row.min_count}", f"{row.words:,}", f"{row.tokens:.1%}") for row in stats.coverage],
+        header=("min_count", "words", "tokens"),
+        right=(0, 1, 2),
+    )
+    click.echo()
+    print_table(
+        [(f"{row.sample:g}", f"{row.tokens:.1%}") for row in stats.subsampling],
+        header=("sample", "tokens left (min_count 5)"),
+        right=(0, 1),
+    )
+    exponent = "" if stats.zipf_exponent != stats.zipf_exponent else f", exponent {stats.zipf_exponent:.2f}"
+    click.echo(f"\nZipf's law: occurrences over rank{exponent}")
+    click.echo(zipf_chart(encoded.vocab.counts))
+    click.echo()
+    _print_cost(cost)
+
+
+def _print_cost(cost: Estimate) -> None:
+    click.echo("training with the defaults, estimated")
+    rows = [
+        ("words", f"{cost.words:,}"),
+        ("tokens an epoch", f"{cost.trained_tokens:,} after min_count and subsampling"),
+        ("memory", f"{cost.memory_bytes / 1e6:,.0f} MB"),
+        ("model", f"{cost.disk_bytes / 1e6:,.0f} MB on disk"),
+        ("time", f"{_duration(cost.seconds)} on this machine's cores, give or take half"),
+    ]
+    print_table(rows, indent=2)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _plain(value: Any) -> Any:
+    """Make JSON of what may hold NaN."""
+    if isinstance(value, float) and value != value:
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Config = TypeVar("Config")
-
-
-class _Source(click.ParamType):
-    """A path, or a URL, which a Path would take a slash from."""
-
-    name = "corpus"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | Path:
-        from w2v.corpus.remote import is_url
-
-        return value if isinstance(value, str) and is_url(value) else Path(value)
 
 
 def config_options(config: type, *, leave_out: Collection[str] = ()) -> Callable[[Command], Command]:
@@ -62,10 +51,17 @@ def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
         raise click.UsageError(str(error)) from None
 
 
+def _as_sources(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str | Path]:
+    """Make paths of what are no URLs, from which a Path would take a slash."""
+    from w2v.corpus.remote import is_url
+
+    return [value if is_url(value) else Path(value) for value in values]
+
+
 def reading_options(command: Command) -> Command:
     """Give a command the arguments CORPUS... and the options of reading; `read_everything` takes them."""
     for decorate in (
-        click.argument("sources", nargs=-1, required=True, metavar="CORPUS...", type=_Source()),
+        click.argument("sources", nargs=-1, required=True, metavar="CORPUS...", callback=_as_sources),
         config_options(CorpusConfig),
         config_options(PhraseConfig),
         click.option(

@@ -65,7 +65,7 @@ def _list(values: dict[str, Any], top: int | None, as_json: bool) -> None:
         print_json([{"pass": number, **phrase._asdict()} for number, phrase in found])
     else:
         rows = [
-            (" ".join(map(shown, phrase.words)), f"{phrase.count}", f"{phrase.score:.4g}")
+            (" ".join(map(shown, phrase.words)), f"{phrase.occurrences}", f"{phrase.score:.4g}")
             for _, phrase in found
         ]
         print_table(rows, right=(1, 2))

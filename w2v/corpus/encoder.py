@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import stat
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Generator, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +29,7 @@ from w2v.corpus.remote import is_url
 from w2v.corpus.sentences import EXAMPLE, encode_sentences, shown
 from w2v.corpus.table import Scanner, TypeTable, lowered
 from w2v.corpus.tally import Tally
-from w2v.corpus.text import is_scanned_as_is, kind_of_file, read_blocks
+from w2v.corpus.text import Block, is_scanned_as_is, kind_of_file, read_blocks
 from w2v.corpus.tokenizers import describe
 from w2v.corpus.wiki import page_text
 from w2v.errors import CorpusError
@@ -54,7 +54,7 @@ def encode_source(
     """Do what `w2v.corpus.encode` promises; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
     files = find_files(paths) if paths is not None else []
-    config = _resolved(config, files)
+    config, is_wiki = _resolved(config, files)
     reading = describe(config)
     if (key := _key_now(files, config, reading)) and (found := cache.find(key)):
         return _finished(*found, vocab, reading, phrases, cache)
@@ -62,7 +62,8 @@ def encode_source(
         if paths is None:
             report, place = _encode_python(source, config, folder), folder
         else:
-            run = _Run(files, config, reading, cache, progress, workers, block_bytes)
+            as_is = is_scanned_as_is(config) and not is_wiki
+            run = _Run(files, config, as_is, reading, cache, progress, workers, block_bytes)
             report, place = run.encode(folder)
         entry = open_entry(place)
         if entry is None:
@@ -70,14 +71,17 @@ def encode_source(
         return _finished(entry, report, vocab, reading, phrases, cache)
 
 
-def _resolved(config: CorpusConfig, files: Sequence[TextFile]) -> CorpusConfig:
-    """Fill in the tokenizer where none is named: the text of a Wikipedia dump has never been cut."""
-    if config.tokenizer is not None:
-        return config
+def _resolved(config: CorpusConfig, files: Sequence[TextFile]) -> tuple[CorpusConfig, bool]:
+    """Fill in the tokenizer where none is named, and say whether the first file is a Wikipedia dump.
+
+    The text of such a dump has never been cut into words.
+    """
     is_wiki = config.format == "wiki"
     if config.format == "auto" and files and files[0].size is not None:
         is_wiki = kind_of_file(files[0], config) == "wiki"
-    return replace(config, tokenizer="words" if is_wiki else "whitespace")
+    if config.tokenizer is None:
+        config = replace(config, tokenizer="words" if is_wiki else "whitespace")
+    return config, is_wiki
 
 
 def _finished(
@@ -163,6 +167,7 @@ class _Run:
 
     files: Sequence[TextFile]
     config: CorpusConfig
+    as_is: bool
     reading: Mapping[str, Any]
     cache: Cache
     progress: Progress | None
@@ -173,7 +178,7 @@ class _Run:
         """Read into an entry, and keep it in the cache if a later run can know it again."""
         tally = Tally()
         with StreamWriter(folder) as writer:
-            if is_scanned_as_is(self.config):
+            if self.as_is:
                 types, n_blank = self._scan(writer, tally)
             else:
                 types, n_blank = self._encode_parts(writer, tally)
@@ -182,7 +187,7 @@ class _Run:
             names = ", ".join(file.name for file in self.files[:3]) + (", ..." if len(self.files) > 3 else "")
             raise CorpusError(f"{names}: no word in {report.bytes} bytes ({report.blank} blank lines)")
         merged = None
-        if self.config.lowercase and is_scanned_as_is(self.config):
+        if self.config.lowercase and self.as_is:
             types, merged = lowered(types)
         fingerprint = finish_entry(folder, types, merged)
         statuses = [status for status in tally.statuses if status is not None]
@@ -192,12 +197,18 @@ class _Run:
         self.cache.remember(signature(self.files, statuses, self.reading), fingerprint, report, self.files)
         return report, place
 
+    def _blocks(self, tally: Tally) -> Generator[Block, None, None]:
+        # The scanner finds invalid UTF-8 itself.
+        return read_blocks(
+            self.files, self.config, tally, block_bytes=self.block_bytes, validate=not self.as_is
+        )
+
     def _scan(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
         """Give words their numbers as they stand between white space, lines being sentences."""
         scanner = Scanner(writer)
         bar = _Bytes(self.files, self.progress)
         current = None
-        with closing(read_blocks(self.files, self.config, tally, block_bytes=self.block_bytes)) as blocks:
+        with closing(self._blocks(tally)) as blocks:
             for block in blocks:
                 if block.file is not current:
                     if current is not None:
@@ -214,7 +225,7 @@ class _Run:
         """Cut the text into tokens part by part, on several cores, and merge what comes of the parts."""
         table, bar = TypeTable(), _Bytes(self.files, self.progress)
         n_blank = last_end = 0
-        with closing(read_blocks(self.files, self.config, tally, block_bytes=self.block_bytes)) as blocks:
+        with closing(self._blocks(tally)) as blocks:
             encoded_parts = encode_parts(cut_into_parts(blocks), self.config, workers=self.workers)
             with closing(encoded_parts):
                 for block, part, encoded in encoded_parts:

@@ -102,6 +102,8 @@ class PartEncoder:
         self._known: dict[str, tuple[str, ...]] = {}
         self._decide = lru_cache(_CACHED_TOKENS)(self._cutter.decide)
         self.runs_in_processes = self._cutter.tokenizer.runs_in_processes
+        # How much to encode before it pays to start processes, which takes a second or, with numba, two.
+        self.parts_alone = 16 if self._cutter.tokenizer.is_local else 3
 
     def encode(self, part: Part) -> EncodedPart:
         """Cut a part into tokens and number them."""

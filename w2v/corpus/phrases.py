@@ -32,7 +32,7 @@ class Phrase(NamedTuple):
     """A phrase with the words it is made of, how often it occurs and how it scored."""
 
     words: tuple[str, ...]
-    count: int
+    occurrences: int
     score: float
 
 

@@ -25,7 +25,6 @@ from w2v.config import CorpusConfig
 from w2v.corpus.parts import EncodedPart, Part, PartEncoder, pack, unpack
 from w2v.errors import CorpusError, W2VError
 
-_PARTS_ALONE = 3
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from w2v.corpus.pool import work; work()"
 Tag = TypeVar("Tag")
 
@@ -38,7 +37,7 @@ def usable_cores() -> int:
 
 
 def encode_parts(
-    parts: Iterable[tuple[Tag, Part]], config: CorpusConfig, *, workers: int, alone: int = _PARTS_ALONE
+    parts: Iterable[tuple[Tag, Part]], config: CorpusConfig, *, workers: int, alone: int | None = None
 ) -> Generator[tuple[Tag, Part, EncodedPart], None, None]:
     """Encode parts and yield them in their order.
 
@@ -50,10 +49,11 @@ def encode_parts(
     workers : int
         Processes. The first few parts are encoded here, so a short text starts none.
     alone : int
-        How many parts these are.
+        How many parts these are; by default what pays.
     """
     encoder = PartEncoder(config)
     source = iter(parts)
+    alone = encoder.parts_alone if alone is None else alone
     runs_here = workers < 2 or not encoder.runs_in_processes or not sys.executable
     for tag, part in source if runs_here else itertools.islice(source, alone):
         yield tag, part, encoder.encode(part)

@@ -74,7 +74,7 @@ class Block(NamedTuple):
 
 
 def read_blocks(
-    files: Sequence[TextFile], config: CorpusConfig, tally: Tally, *, block_bytes: int
+    files: Sequence[TextFile], config: CorpusConfig, tally: Tally, *, block_bytes: int, validate: bool = False
 ) -> Generator[Block, None, None]:
     """Read files one after the other in a thread of its own, a few blocks ahead.
 
@@ -86,6 +86,8 @@ def read_blocks(
         Modified in place; complete when the iterator has ended.
     block_bytes : int
         Bytes read at once.
+    validate : bool
+        False: whoever takes the blocks of a UTF-8 text sees for himself whether they are valid.
 
     Raises
     ------
@@ -94,7 +96,7 @@ def read_blocks(
     OSError
         If a file cannot be read.
     """
-    return _ahead(_read_file(file, config, tally, block_bytes) for file in files)
+    return _ahead(_read_file(_Reading(file, config, tally, block_bytes, validate)) for file in files)
 
 
 def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
@@ -132,11 +134,22 @@ def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
         stopped.set()
 
 
-def _read_file(file: TextFile, config: CorpusConfig, tally: Tally, block_bytes: int) -> Iterator[Block]:
+class _Reading(NamedTuple):
+    """A file that is being read, and how."""
+
+    file: TextFile
+    config: CorpusConfig
+    tally: Tally
+    block_bytes: int
+    validate: bool
+
+
+def _read_file(reading: _Reading) -> Iterator[Block]:
+    file, tally = reading.file, reading.tally
     with _open(file) as raw:
         status = None if file.is_url else _settled_status(raw)
         try:
-            for data, skipped, kind in _read_any(raw, file, config, tally, block_bytes):
+            for data, skipped, kind in _read_any(raw, reading):
                 yield Block(file, data, skipped, _position(raw), kind)
         except RecordError as error:
             raise CorpusError(f"{file.name}:{error}") from None
@@ -149,13 +162,12 @@ def _read_file(file: TextFile, config: CorpusConfig, tally: Tally, block_bytes: 
         tally.statuses.append(status if is_whole else None)
 
 
-def _read_any(
-    raw: BinaryIO, file: TextFile, config: CorpusConfig, tally: Tally, block_bytes: int
-) -> Iterator[tuple[bytes, int, str]]:
+def _read_any(raw: BinaryIO, reading: _Reading) -> Iterator[tuple[bytes, int, str]]:
     """Yield UTF-8, the bytes of a byte-order mark before it, and the kind of the file."""
+    file, config, tally = reading.file, reading.config, reading.tally
     packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
     source = unpacked(raw, packing)
-    head = _read_full(source, max(_HEAD_BYTES, block_bytes))
+    head = _read_full(source, max(_HEAD_BYTES, reading.block_bytes))
     kind = kind_of(head, file.name, config)
     tally.kinds[kind] += 1
     if kind == "parquet":
@@ -167,10 +179,9 @@ def _read_any(
             tally.bytes += len(data)
             yield data, 0, kind
     elif kind == "wiki":
-        for page in pages(Rejoined(head, source, tally), file.name):
-            yield page.encode(), 0, kind
+        yield from ((page.encode(), 0, kind) for page in pages(Rejoined(head, source, tally), file.name))
     else:
-        decoded = _decode(head, source, packing, file, config, tally, block_bytes, kind)
+        decoded = _decode(head, source, packing, reading, validate=reading.validate or kind != "text")
         if kind == "text":
             yield from ((data, skipped, kind) for data, skipped in decoded)
         else:
@@ -247,25 +258,18 @@ def _with_name(error: Exception, file: TextFile) -> Exception:
 
 
 def _decode(
-    head: bytes,
-    source: BinaryIO,
-    packing: str | None,
-    file: TextFile,
-    config: CorpusConfig,
-    tally: Tally,
-    block_bytes: int,
-    kind: str,
+    head: bytes, source: BinaryIO, packing: str | None, reading: _Reading, *, validate: bool
 ) -> Iterator[tuple[bytes, int]]:
     """Yield UTF-8 and how many bytes of a byte-order mark went before it."""
+    file, config, tally, block_bytes, _ = reading
     _refuse_other_kinds(head, packing, file.name)
     tally.bytes += len(head)
     is_utf8 = codecs.lookup(config.encoding).name in ("utf-8", "utf-8-sig")
     if is_utf8:
         _refuse_other_unicode(head, file.name)
     skipped = len(codecs.BOM_UTF8) if is_utf8 and head.startswith(codecs.BOM_UTF8) else 0
-    # The scanner finds invalid UTF-8 itself; all others need it found before.
-    is_found_later = is_utf8 and config.errors == "strict" and kind == "text" and is_scanned_as_is(config)
-    decoder = None if is_found_later else _Decoder(file.name, config, tally, skipped)
+    is_valid_enough = is_utf8 and config.errors == "strict" and not validate
+    decoder = None if is_valid_enough else _Decoder(file.name, config, tally, skipped)
     is_first = True
     for data in _blocks(head[skipped:], source, tally, block_bytes):
         text = data if decoder is None else decoder.decode(data)
