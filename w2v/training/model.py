@@ -95,6 +95,7 @@ def describe_origin(corpus: EncodedCorpus, config: TrainConfig) -> dict[str, Any
             "tokens_in_vocabulary": corpus.n_known_tokens,
             "replaced_byte_sequences": corpus.report.replaced,
         },
+        "reading": dict(corpus.reading),
         "versions": {
             "w2v": __version__,
             "python": platform.python_version(),
