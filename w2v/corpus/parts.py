@@ -18,6 +18,7 @@ from w2v.corpus.wiki import page_text
 from w2v.errors import CorpusError
 
 PART_BYTES = 1 << 22
+_WIKI_BYTES = 1 << 20  # of wikitext, which takes long to strip
 _MOST_BYTES = 2 * PART_BYTES
 _SENTENCE_ENDS = tuple(mark.encode() for mark in " 。！？；，、.")
 _PAGE_END = b"\0"  # which XML cannot hold
@@ -69,7 +70,8 @@ def cut_into_parts(blocks: Iterator[Block]) -> Iterator[tuple[Block, Part]]:
         if block.kind == "wiki":
             gathered += _PAGE_END
         last = block
-        if len(gathered) >= PART_BYTES and (cut := _place_to_cut(gathered, block.kind)):
+        enough = _WIKI_BYTES if block.kind == "wiki" else PART_BYTES
+        if len(gathered) >= enough and (cut := _place_to_cut(gathered, block.kind)):
             yield block, Part(bytes(gathered[:cut]), block.kind, False, block.position)
             del gathered[:cut]
     if last is not None:
@@ -102,8 +104,6 @@ class PartEncoder:
         self._known: dict[str, tuple[str, ...]] = {}
         self._decide = lru_cache(_CACHED_TOKENS)(self._cutter.decide)
         self.runs_in_processes = self._cutter.tokenizer.runs_in_processes
-        # How much to encode before it pays to start processes, which takes a second or, with numba, two.
-        self.parts_alone = 16 if self._cutter.tokenizer.is_local else 3
 
     def encode(self, part: Part) -> EncodedPart:
         """Cut a part into tokens and number them."""

@@ -16,6 +16,7 @@ import queue
 import signal
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +26,7 @@ from w2v.config import CorpusConfig
 from w2v.corpus.parts import EncodedPart, Part, PartEncoder, pack, unpack
 from w2v.errors import CorpusError, W2VError
 
+_START_SECONDS = 2.0  # about what it takes to start them, with numba
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from w2v.corpus.pool import work; work()"
 Tag = TypeVar("Tag")
 
@@ -37,7 +39,11 @@ def usable_cores() -> int:
 
 
 def encode_parts(
-    parts: Iterable[tuple[Tag, Part]], config: CorpusConfig, *, workers: int, alone: int | None = None
+    parts: Iterable[tuple[Tag, Part]],
+    config: CorpusConfig,
+    *,
+    workers: int,
+    alone_seconds: float = _START_SECONDS,
 ) -> Generator[tuple[Tag, Part, EncodedPart], None, None]:
     """Encode parts and yield them in their order.
 
@@ -47,19 +53,22 @@ def encode_parts(
         Read a few ahead of what is yielded, never as a whole.
     config : CorpusConfig
     workers : int
-        Processes. The first few parts are encoded here, so a short text starts none.
-    alone : int
-        How many parts these are; by default what pays.
+        Processes.
+    alone_seconds : float
+        How long to encode parts here before processes are started: a short text needs none.
     """
     encoder = PartEncoder(config)
     source = iter(parts)
-    alone = encoder.parts_alone if alone is None else alone
     runs_here = workers < 2 or not encoder.runs_in_processes or not sys.executable
-    for tag, part in source if runs_here else itertools.islice(source, alone):
-        yield tag, part, encoder.encode(part)
-    if runs_here or (following := next(source, None)) is None:
-        return
-    yield from _in_processes(itertools.chain([following], source), config, workers)
+    seconds = 0.0
+    for tag, part in source:
+        if not runs_here and seconds >= alone_seconds:
+            yield from _in_processes(itertools.chain([(tag, part)], source), config, workers)
+            return
+        started = time.perf_counter()
+        encoded = encoder.encode(part)
+        seconds += time.perf_counter() - started
+        yield tag, part, encoded
 
 
 def _in_processes(
