@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from w2v.training import kernels
+from w2v.training import exact_kernels, kernels
 from w2v.training.arguments import Job, Plan, Tables
 from w2v.training.memory import aligned_zeros, make_scratch, make_shape, row_length
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 
 KERNELS = {
-    ("sg", "exact"): (kernels.train_skipgram_exact, naive.skipgram_exact),
+    ("sg", "exact"): (exact_kernels.train_skipgram_exact, naive.skipgram_exact),
     ("sg", "block"): (kernels.train_skipgram_block, naive.skipgram_block),
-    ("cbow", "exact"): (kernels.train_cbow_exact, naive.cbow_exact),
+    ("cbow", "exact"): (exact_kernels.train_cbow_exact, naive.cbow_exact),
     ("cbow", "block"): (kernels.train_cbow_block, naive.cbow_block),
 }
 ALL_KERNELS = pytest.mark.parametrize(("model", "kernel"), KERNELS)

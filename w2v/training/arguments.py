@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 CACHE_LINE = 64  # bytes
+SEEN_WORDS = 512  # a power of 2
 EXACT_SHIFT = 16  # the exact kernels draw negatives with 48 random bits
 EDGE = 16  # spare positions around a job's tokens and columns, so that whole tiles may be read past the end
 
@@ -111,10 +112,14 @@ class Scratch(NamedTuple):
         Of this block and of the next.
     rows, columns, contexts : ndarray of int64
         Addresses of the block's rows and columns; CBOW: of the B + 2w inputs around it.
+    ahead : ndarray of int64, shape (M + 2B,)
+        Addresses of rows that the next block will need.
     logits : ndarray of float, shape (B, M + B + 2w + spare)
         Logits; then minus the gradients of the loss, times alpha.
     is_target : ndarray of float, shape (B, M)
         Weight of those pairs of a row whose target is the negative itself; mostly 0.
+    seen : ndarray of int64, shape (SEEN_WORDS + 1,)
+        Which words, by the low bits of their ids, are targets of the block with the last mark; the last mark.
     left_weights, right_weights : ndarray of float, shape (w + 1, 2w + spare)
         Weights of a row's targets when k contexts stand on that side: a pair's weight is the product.
     left_totals, right_totals : ndarray of float, shape (w + 1,)
@@ -133,8 +138,10 @@ class Scratch(NamedTuple):
     rows: Any
     columns: Any
     contexts: Any
+    ahead: Any
     logits: Any
     is_target: Any
+    seen: Any
     left_weights: Any
     right_weights: Any
     left_totals: Any

@@ -1,4 +1,4 @@
-"""The training kernels: skip-gram and CBOW with negative sampling, each exact and by blocks. All jitted code.
+"""The block kernels, skip-gram and CBOW with negative sampling, and the draws that all kernels share.
 
 One call trains one job, a run of raw tokens, and returns (tokens kept, pairs, loss). Names: `w_in` (V, D) is
 word2vec's syn0, `w_out` (V, D) its syn1neg; rows are padded with zeros to whole lanes. All four kernels have
@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from w2v.training.arguments import CACHE_LINE, EDGE, EXACT_SHIFT
+from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS
 from w2v.training.lanes import (
     LANES,
     add_row,
@@ -34,6 +34,7 @@ from w2v.training.lanes import (
     plus_scaled_2,
     prefetch,
     sigmoid_softplus,
+    size_of,
     splat,
     store_lanes,
     store_row,
@@ -43,11 +44,11 @@ from w2v.training.lanes import (
 )
 
 # "reassoc" and "contract" let LLVM vectorise sums; full fastmath would break the search for NaN.
-_jit = njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
-_part = njit(nogil=True, inline="always", fastmath={"reassoc", "contract"}, error_model="numpy")
+compiled = njit(nogil=True, cache=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+_inlined = njit(nogil=True, inline="always", fastmath={"reassoc", "contract"}, error_model="numpy")
 
 
-@_jit
+@compiled
 def random_bits(state):
     """Return 64 random bits and move the state, uint64 of shape (1,), on (SplitMix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -57,15 +58,16 @@ def random_bits(state):
     return z ^ (z >> np.uint64(31))
 
 
-@_jit
-def _draw_width(plan, state):
+@compiled
+def draw_width(plan, state):
+    """Return a window, 1 .. plan.window, or plan.window itself if windows do not shrink."""
     if not plan.shrink:
         return plan.window
     return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(plan.window)) >> np.uint64(32)) + 1
 
 
-@_jit
-def _find_word(tables, point):
+@compiled
+def find_word(tables, point):
     """Return the word in whose stretch of the cumulative distribution a point lies."""
     word_id = tables.guide[np.int64(point >> tables.guide_shift)]
     while tables.cdf[word_id] <= point:
@@ -73,7 +75,7 @@ def _find_word(tables, point):
     return np.int64(word_id)
 
 
-@_jit
+@compiled
 def gather_job(tables, plan, scratch, job):
     """Subsample a job's tokens into one flat run that crosses sentence ends (Mikolov et al. 2013b, 2.3).
 
@@ -104,44 +106,51 @@ def gather_job(tables, plan, scratch, job):
     return n
 
 
-# ---------------------------------------------------------------------------------------------- by blocks
-
-
-@_jit
+@compiled
 def _draw_negatives(tables, n, scratch, first):
     """Draw a block's negatives, one from each of n equal strata of the distribution (less variance)."""
     for m in range(n):
         point = (np.uint64(m) << np.uint64(32)) | (random_bits(scratch.state) >> np.uint64(32))
-        scratch.negatives[first + m] = _find_word(tables, point)
+        scratch.negatives[first + m] = find_word(tables, point)
 
 
-@_jit
-def _prefetch_rows(weights, ids, first, n):
-    base, n_bytes = address_of(weights), weights.strides[0]
-    for i in range(first, first + n):
-        row = base + ids[i] * n_bytes
-        for line in range(row, row + n_bytes, CACHE_LINE):
-            prefetch(line)
-
-
-@_jit
+@compiled
 def _point_at_rows(weights, ids, first, n, addresses, begin):
     base, n_bytes = address_of(weights), weights.strides[0]
     for i in range(n):
         addresses[begin + i] = base + ids[first + i] * n_bytes
 
 
-@_jit
-def _multiply_2_by_4(zero, n_bytes, step, rows, columns, out, out_bytes):
+@compiled
+def _look_ahead(tables, plan, scratch, negatives, inputs, targets):
+    """Note which rows the next block will need: its negatives, inputs and targets, by their first places."""
+    ahead, block = scratch.ahead, plan.block
+    _point_at_rows(tables.w_out, scratch.negatives, negatives, plan.block_negatives, ahead, 0)
+    _point_at_rows(tables.w_in, scratch.ids, inputs, block, ahead, plan.block_negatives)
+    _point_at_rows(tables.w_out, scratch.ids, targets, block, ahead, plan.block_negatives + block)
+
+
+@compiled
+def _prefetch_share(scratch, share, n_shares):
+    """Ask for one share of the rows ahead: a little at a time, since few cache misses can be under way."""
+    n, n_bytes = len(scratch.ahead), scratch.buffer.strides[0]
+    for i in range(share * n // n_shares, (share + 1) * n // n_shares):
+        row = scratch.ahead[i]
+        for line in range(row, row + n_bytes, CACHE_LINE):
+            prefetch(line)
+
+
+@compiled
+def _multiply_2_by_4(zero, n_bytes, rows, columns, out, out_bytes):
     """Write the products of two rows with four columns to `out` and `out + out_bytes`, four numbers each.
 
-    `rows` and `columns` are addresses of addresses; a row has `n_bytes`, taken `step`, a `Lanes`, at a time.
+    `rows` and `columns` are addresses of addresses; a row has `n_bytes`.
     """
     row_0, row_1 = load_int(rows), load_int(rows + 8)
     column_0, column_1 = load_int(columns), load_int(columns + 8)
     column_2, column_3 = load_int(columns + 16), load_int(columns + 24)
     a_0 = a_1 = a_2 = a_3 = b_0 = b_1 = b_2 = b_3 = splat(zero)
-    for k in range(0, n_bytes, step):
+    for k in range(0, n_bytes, LANES * size_of(zero)):
         x = load_lanes(zero, row_0 + k)
         y = load_lanes(zero, row_1 + k)
         column = load_lanes(zero, column_0 + k)
@@ -160,62 +169,74 @@ def _multiply_2_by_4(zero, n_bytes, step, rows, columns, out, out_bytes):
     store_sums(out + out_bytes, b_0, b_1, b_2, b_3)
 
 
-@_part
+@_inlined
 def _multiply_block(zero, plan, scratch, band):
     """Write the logits of each row against all negatives and against its own targets.
 
     Row i has the targets i .. i + band of the block; two rows at a time share theirs.
     """
-    logits = scratch.logits
-    size = logits.itemsize
-    n_bytes = scratch.buffer.strides[0]
-    rows, columns = address_of(scratch.rows), address_of(scratch.columns)
+    logits, n_bytes = scratch.logits, scratch.buffer.strides[0]
+    size, out_bytes = size_of(zero), logits.strides[0]
+    columns = address_of(scratch.columns)
     for i in range(0, plan.block, 2):
-        out = address_of(logits) + i * logits.strides[0]
+        _prefetch_share(scratch, i // 2, plan.block // 2)
+        rows, out = address_of(scratch.rows) + 8 * i, address_of(logits) + i * out_bytes
         for c in range(0, plan.block_negatives, 4):
-            _multiply_2_by_4(
-                zero, n_bytes, LANES * size, rows + 8 * i, columns + 8 * c, out + size * c, logits.strides[0]
-            )
+            _multiply_2_by_4(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
         begin = plan.block_negatives + i
         for c in range(begin, begin + band + 2, 4):
-            _multiply_2_by_4(
-                zero, n_bytes, LANES * size, rows + 8 * i, columns + 8 * c, out + size * c, logits.strides[0]
-            )
+            _multiply_2_by_4(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
 
 
-@_jit
-def _find_negatives_among_targets(plan, scratch, band, targets, negatives, first):
-    """Weigh those pairs whose target was drawn as a negative: word2vec.c draws none for them.
+@compiled
+def _note_targets(plan, scratch, band, targets):
+    """Mark the block's target words in `seen`, by a few bits of their ids. **Returns** the mark."""
+    seen, ids = scratch.seen, scratch.ids
+    seen[len(seen) - 1] += 1
+    mark = seen[len(seen) - 1]
+    for c in range(targets, targets + plan.block + band):
+        seen[ids[c] & (SEEN_WORDS - 1)] = mark
+    return mark
 
-    `targets` and `negatives` are the block's first places in `ids` and `negatives`, `first` its position.
-    **Updates** `is_target`. **Returns** whether there are any.
+
+@compiled
+def _weigh_hits(plan, scratch, band, targets, word_id, m, first):
+    """Weigh the pairs whose target is negative m: word2vec.c draws no such negatives for them.
+
+    **Updates** `is_target`. **Returns** their part of the loss, to be taken back.
     """
-    ids, left_weights, right_weights = scratch.ids, scratch.left_weights, scratch.right_weights
-    found = False
-    for m in range(plan.block_negatives):
-        word_id = scratch.negatives[negatives + m]
-        is_there = False
-        for c in range(targets, targets + plan.block + band):
-            is_there |= ids[c] == word_id
-        if is_there:
-            found = True
-            for i in range(plan.block):
-                left, right = scratch.left[first + i], scratch.right[first + i]
-                for c in range(band + 1):
-                    if ids[targets + i + c] == word_id:
-                        scratch.is_target[i, m] += left_weights[left, c + 1] * right_weights[right, c + 1]
-    return found
+    loss = 0.0
+    for i in range(plan.block):
+        left, right = scratch.left[first + i], scratch.right[first + i]
+        for c in range(band + 1):
+            if scratch.ids[targets + i + c] == word_id:
+                weight = scratch.left_weights[left, c + 1] * scratch.right_weights[right, c + 1]
+                scratch.is_target[i, m] += weight
+                x = np.float64(scratch.logits[i, m])
+                loss += weight * (max(x, 0.0) + np.log1p(np.exp(-abs(x))))
+    return loss * plan.negative / plan.block_negatives
 
 
-@_part
+@compiled
+def _take_back_hits(plan, scratch, first):
+    """Take the weighed pairs out of the negatives' gradients. **Updates** `logits`; clears `is_target`."""
+    for i in range(plan.block):
+        pairs = scratch.left_totals[scratch.left[first + i]] + scratch.right_totals[scratch.right[first + i]]
+        for m in range(plan.block_negatives):
+            if scratch.is_target[i, m] > 0:
+                scratch.logits[i, m] *= (pairs - scratch.is_target[i, m]) / pairs
+                scratch.is_target[i, m] = 0
+
+
+@_inlined
 def _differentiate_block(zero, plan, scratch, band, first, alpha):
     """Turn logits into minus the gradients of the loss, times alpha. **Returns** (pairs, loss).
 
     The loss of a pair is softplus(-x) for its target and K / M softplus(x) for each of the block's M
     negatives that is not the target: in the mean, K negatives a pair (Mikolov et al. 2013b, equation 4).
     """
-    logits, is_target = scratch.logits, scratch.is_target
-    size = logits.itemsize
+    logits = scratch.logits
+    size = size_of(zero)
     one = splat(zero + logits.dtype.type(1))
     rate = splat(alpha)
     share = logits.dtype.type(plan.negative) / logits.dtype.type(plan.block_negatives)
@@ -241,16 +262,16 @@ def _differentiate_block(zero, plan, scratch, band, first, alpha):
             store_lanes(place + k, multiply(multiply(rate, weight), subtract(one, sigmoid)))
         row_pairs = scratch.left_totals[left] + scratch.right_totals[right]
         n_pairs += row_pairs
-        mask = address_of(is_target) + i * is_target.strides[0]
+        weight = splat(share * row_pairs)
+        factor = splat(-alpha * share * row_pairs)
         for k in range(0, size * plan.block_negatives, size * LANES):
-            weight = multiply(splat(share), subtract(splat(row_pairs), load_lanes(zero, mask + k)))
             sigmoid, softplus = sigmoid_softplus(load_lanes(zero, row + k))
             loss = fma(weight, softplus, loss)
-            store_lanes(row + k, multiply(multiply(splat(-alpha), weight), sigmoid))
+            store_lanes(row + k, multiply(factor, sigmoid))
     return n_pairs, np.float64(lane_sum(loss))
 
 
-@_jit
+@compiled
 def _update_part(width, offset, plan, scratch, band):
     """Do the backward pass for one part of the dimensions: `len(width)` lanes from `offset` bytes on.
 
@@ -258,7 +279,7 @@ def _update_part(width, offset, plan, scratch, band):
     """
     rows, columns = address_of(scratch.rows), address_of(scratch.columns)
     logits, n_bytes = address_of(scratch.logits), scratch.logits.strides[0]
-    size = scratch.logits.itemsize
+    size = size_of(width[0])
     buffer = address_of(scratch.buffer) + offset
     n_negatives = plan.block_negatives
     for i in range(0, plan.block, 2):
@@ -286,30 +307,33 @@ def _update_part(width, offset, plan, scratch, band):
         add_row(load_int(columns + 8 * c + 8) + offset, b)
 
 
-@_part
+@_inlined
 def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
     """Train the block of positions from `first` on; its rows stand in `rows`. **Returns** (pairs, loss)."""
     zero = shape.tail[0]
+    part_bytes = len(shape.wide) * LANES * size_of(zero)
     targets = plan.window + EDGE + first - band // 2
     _point_at_rows(tables.w_out, scratch.negatives, negatives, plan.block_negatives, scratch.columns, 0)
     _point_at_rows(
         tables.w_out, scratch.ids, targets, plan.block + band + 2, scratch.columns, plan.block_negatives
     )
     _multiply_block(zero, plan, scratch, band)
-    found = _find_negatives_among_targets(plan, scratch, band, targets, negatives, first)
+    mark = _note_targets(plan, scratch, band, targets)
+    hits = 0.0
+    for m in range(plan.block_negatives):
+        word_id = scratch.negatives[negatives + m]
+        if scratch.seen[word_id & (SEEN_WORDS - 1)] == mark:
+            hits += _weigh_hits(plan, scratch, band, targets, word_id, m, first)
     n_pairs, loss = _differentiate_block(zero, plan, scratch, band, first, alpha)
-    if found:
-        scratch.is_target[:] = zero
+    if hits > 0:
+        _take_back_hits(plan, scratch, first)
     for part in range(shape.n_wide):
-        offset = part * len(shape.wide) * LANES * scratch.logits.itemsize
-        _update_part(shape.wide, offset, plan, scratch, band)
-    _update_part(
-        shape.tail, shape.n_wide * len(shape.wide) * LANES * scratch.logits.itemsize, plan, scratch, band
-    )
-    return n_pairs, loss
+        _update_part(shape.wide, part * part_bytes, plan, scratch, band)
+    _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
+    return n_pairs, loss - hits
 
 
-@_jit
+@compiled
 def train_skipgram_block(tables, plan, shape, scratch, job):
     """Skip-gram by blocks: B input vectors against their targets and M shared negatives.
 
@@ -329,16 +353,15 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
     _draw_negatives(tables, n_negatives, scratch, negatives)
     for first in range(0, n, plan.block):
         _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
-        _prefetch_rows(tables.w_out, scratch.negatives, n_negatives - negatives, n_negatives)
-        _prefetch_rows(tables.w_in, scratch.ids, begin + first + plan.block, plan.block)
-        _prefetch_rows(tables.w_out, scratch.ids, begin + first + plan.block + plan.window, plan.block)
+        ahead = begin + first + plan.block
+        _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead, ahead + plan.window)
         _point_at_rows(tables.w_in, scratch.ids, begin + first, plan.block, scratch.rows, 0)
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
         block_pairs, block_loss = _train_block(
             tables, plan, shape, scratch, 2 * plan.window, first, negatives, alpha
         )
         for part in range(shape.n_wide + 1):
-            offset = part * len(shape.wide) * LANES * scratch.logits.itemsize
+            offset = part * len(shape.wide) * LANES * size_of(zero)
             for i in range(plan.block):
                 update, row = buffer + i * buffer_bytes + offset, scratch.rows[i] + offset
                 if part < shape.n_wide:
@@ -351,11 +374,11 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
     return n, n_pairs, loss
 
 
-@_jit
+@compiled
 def _draw_windows(plan, scratch, n):
     """Draw a window for every centre. **Updates** `low`, `high`; `left` becomes 1 where contexts are."""
     for i in range(n):
-        width = _draw_width(plan, scratch.state)
+        width = draw_width(plan, scratch.state)
         scratch.low[i] = min(scratch.left[i], width)
         scratch.high[i] = min(scratch.right[i], width)
         scratch.left[i] = scratch.low[i] + scratch.high[i] > 0
@@ -364,7 +387,7 @@ def _draw_windows(plan, scratch, n):
         scratch.low[i] = scratch.high[i] = 0
 
 
-@_jit
+@compiled
 def _average_contexts(width, offset, plan, scratch, first):
     """Write the mean of each centre's contexts, for one part of the dimensions: differences of running sums.
 
@@ -392,7 +415,7 @@ def _average_contexts(width, offset, plan, scratch, first):
         store_row(means + i * n_bytes, mean)
 
 
-@_jit
+@compiled
 def _update_contexts(width, offset, plan, scratch, first, n):
     """Add each centre's update to all its contexts, for one part of the dimensions: running sums again.
 
@@ -428,7 +451,7 @@ def _update_contexts(width, offset, plan, scratch, first, n):
             add_row(scratch.contexts[c] + offset, total)
 
 
-@_jit
+@compiled
 def train_cbow_block(tables, plan, shape, scratch, job):
     """CBOW by blocks: the means of B contexts against their centres and M shared negatives.
 
@@ -439,7 +462,7 @@ def train_cbow_block(tables, plan, shape, scratch, job):
     _draw_windows(plan, scratch, n)
     begin, n_negatives = plan.window + EDGE, plan.block_negatives
     n_bytes = scratch.buffer.strides[0]
-    part_bytes = len(shape.wide) * LANES * scratch.logits.itemsize
+    part_bytes = len(shape.wide) * LANES * size_of(shape.tail[0])
     for i in range(plan.block):
         scratch.rows[i] = address_of(scratch.buffer) + (plan.block + i) * n_bytes
     n_pairs = loss = 0.0
@@ -447,9 +470,8 @@ def train_cbow_block(tables, plan, shape, scratch, job):
     _draw_negatives(tables, n_negatives, scratch, negatives)
     for first in range(0, n, plan.block):
         _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
-        _prefetch_rows(tables.w_out, scratch.negatives, n_negatives - negatives, n_negatives)
-        _prefetch_rows(tables.w_out, scratch.ids, begin + first + plan.block, plan.block)
-        _prefetch_rows(tables.w_in, scratch.ids, begin + first + plan.block + plan.window, plan.block)
+        ahead = begin + first + plan.block
+        _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead + plan.window, ahead)
         _point_at_rows(
             tables.w_in,
             scratch.ids,
@@ -471,110 +493,4 @@ def train_cbow_block(tables, plan, shape, scratch, job):
         n_pairs += block_pairs
         loss += block_loss
         negatives = n_negatives - negatives
-    return n, n_pairs, loss
-
-
-# ---------------------------------------------------------------------------------------------- exact
-
-
-@_jit
-def _dot(zero, step, n_bytes, a, b):
-    total = splat(zero)
-    for k in range(0, n_bytes, step):
-        total = fma(load_lanes(zero, a + k), load_lanes(zero, b + k), total)
-    return lane_sum(total)
-
-
-@_jit
-def _add_scaled(zero, step, n_bytes, factor, source, target):
-    for k in range(0, n_bytes, step):
-        lanes = fma(splat(factor), load_lanes(zero, source + k), load_lanes(zero, target + k))
-        store_lanes(target + k, lanes)
-
-
-@_jit
-def _train_target(tables, plan, zero, row, update, target, alpha, state):
-    """Train one row on one target word and K negatives of its own, one after the other, as word2vec.c does.
-
-    A negative that is the target is left out. **Updates** `w_out`, the row at `update`. **Returns** the loss.
-    """
-    size, n_bytes = tables.w_out.itemsize, tables.w_out.strides[0]
-    loss = 0.0
-    for k in range(plan.negative + 1):
-        word_id = np.int64(target)
-        if k > 0:
-            word_id = _find_word(tables, random_bits(state) >> np.uint64(EXACT_SHIFT))
-            if word_id == target:
-                continue
-        column = address_of(tables.w_out) + word_id * n_bytes
-        x = _dot(zero, LANES * size, n_bytes, row, column)
-        sign = np.float64(1) if k > 0 else np.float64(-1)
-        decay = np.exp(-abs(np.float64(x)))
-        sigmoid = 1 / (1 + decay) if x >= 0 else decay / (1 + decay)
-        loss += max(sign * x, 0.0) + np.log1p(decay)
-        factor = tables.w_out.dtype.type(alpha * ((k == 0) - sigmoid))
-        _add_scaled(zero, LANES * size, n_bytes, factor, column, update)
-        _add_scaled(zero, LANES * size, n_bytes, factor, row, column)
-    return loss
-
-
-@_jit
-def train_skipgram_exact(tables, plan, shape, scratch, job):
-    """Skip-gram pair by pair: each context's input vector predicts the centre (word2vec.c, TrainModelThread).
-
-    **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
-    """
-    zero = shape.tail[0]
-    step, n_bytes = LANES * tables.w_in.itemsize, tables.w_in.strides[0]
-    scratch.state[0] = job.seed
-    n = gather_job(tables, plan, scratch, job)
-    begin = plan.window + EDGE
-    update = address_of(scratch.buffer)
-    n_pairs = loss = 0.0
-    for i in range(n):
-        alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
-        width = _draw_width(plan, scratch.state)
-        for j in range(i - min(scratch.left[i], width), i + min(scratch.right[i], width) + 1):
-            if j != i:
-                row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
-                scratch.buffer[0] = zero
-                loss += _train_target(
-                    tables, plan, zero, row, update, scratch.ids[begin + i], alpha, scratch.state
-                )
-                _add_scaled(zero, step, n_bytes, zero + tables.w_in.dtype.type(1), update, row)
-                n_pairs += 1
-    return n, n_pairs, loss
-
-
-@_jit
-def train_cbow_exact(tables, plan, shape, scratch, job):
-    """CBOW centre by centre: the mean of the contexts' input vectors predicts the centre.
-
-    **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
-    """
-    zero, dtype = shape.tail[0], tables.w_in.dtype.type
-    step, n_bytes = LANES * tables.w_in.itemsize, tables.w_in.strides[0]
-    scratch.state[0] = job.seed
-    n = gather_job(tables, plan, scratch, job)
-    begin = plan.window + EDGE
-    update, mean = address_of(scratch.buffer), address_of(scratch.buffer) + scratch.buffer.strides[0]
-    n_pairs = loss = 0.0
-    for i in range(n):
-        alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
-        width = _draw_width(plan, scratch.state)
-        low, high = i - min(scratch.left[i], width), i + min(scratch.right[i], width)
-        if low == high:
-            continue
-        scratch.buffer[0:2] = zero
-        factor = dtype(1) / dtype(high - low)
-        for j in range(low, high + 1):
-            if j != i:
-                row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
-                _add_scaled(zero, step, n_bytes, factor, row, mean)
-        loss += _train_target(tables, plan, zero, mean, update, scratch.ids[begin + i], alpha, scratch.state)
-        n_pairs += 1
-        for j in range(low, high + 1):
-            if j != i:
-                row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
-                _add_scaled(zero, step, n_bytes, factor if plan.corrected else dtype(1), update, row)
     return n, n_pairs, loss

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from w2v.config import TrainConfig
-from w2v.training.arguments import CACHE_LINE, EDGE, Plan, Scratch, Shape
+from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS, Plan, Scratch, Shape
 from w2v.training.lanes import LANES
 
 _ROWS_AT_ONCE = 65_536
@@ -101,8 +101,10 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
         rows=np.zeros(block, np.int64),
         columns=np.zeros(n_columns, np.int64),
         contexts=np.zeros(n_columns, np.int64),
+        ahead=np.zeros(n_negatives + 2 * block, np.int64),
         logits=aligned_zeros(block, -(-n_columns // LANES) * LANES, dtype),
         is_target=aligned_zeros(block, n_negatives, dtype),
+        seen=np.zeros(SEEN_WORDS + 1, np.int64),
         buffer=aligned_zeros(3 * block + 2 * window + 1, row_length(shape), dtype),
         **(_skipgram_weights if model == "sg" else _cbow_weights)(plan, dtype),
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from w2v.config import TrainConfig
 from w2v.corpus.encoded import EncodedCorpus
 from w2v.errors import CorpusError, TrainingError
-from w2v.training import kernels
+from w2v.training import exact_kernels, kernels
 from w2v.training.arguments import EXACT_SHIFT, Job, Plan, Scratch, Shape, Tables
 from w2v.training.memory import initial_weights, make_plan, make_scratch, make_shape, pack_rows
 from w2v.training.report import EpochReport, TrainingReport
@@ -25,9 +25,9 @@ from w2v.training.sampling import NegativeSampler, keep_thresholds
 
 _KERNELS = {
     ("sg", "block"): kernels.train_skipgram_block,
-    ("sg", "exact"): kernels.train_skipgram_exact,
+    ("sg", "exact"): exact_kernels.train_skipgram_exact,
     ("cbow", "block"): kernels.train_cbow_block,
-    ("cbow", "exact"): kernels.train_cbow_exact,
+    ("cbow", "exact"): exact_kernels.train_cbow_exact,
 }
 # Tokens a job: some milliseconds of work, so that the change of workers costs nothing and Ctrl-C ends soon.
 _JOB_TOKENS = {"block": 16_384, "exact": 2_048}
