@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from w2v.api import train
+    from w2v.comparison.api import compare
+    from w2v.comparison.models import compare_models
     from w2v.embeddings import Embeddings, Neighbor
     from w2v.errors import (
         ConfigError,
@@ -36,6 +38,8 @@ __all__ = [
     "UnknownWordError",
     "Vocab",
     "W2VError",
+    "compare",
+    "compare_models",
     "from_gensim",
     "load",
     "save_as",
@@ -59,6 +63,8 @@ _HOME = {
     "Embeddings": "w2v.embeddings",
     "Neighbor": "w2v.embeddings",
     "Vocab": "w2v.vocab",
+    "compare": "w2v.comparison.api",
+    "compare_models": "w2v.comparison.models",
     "from_gensim": "w2v.formats.gensim_vectors",
     "load": "w2v.formats",
     "save_as": "w2v.formats",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
+from w2v.cli.gensim_options import NOT_FOR_GENSIM, refuse_given
 from w2v.cli.model_options import json_option
 from w2v.cli.options import config_options, corpus_options, make_config, read_corpus
 from w2v.cli.output import print_json, print_table, shown
@@ -83,14 +83,14 @@ def compare(
 
     if len(sources) > 2:
         raise click.UsageError("give one CORPUS (put several files into a folder), or two embeddings")
-    sets = EvaluationSets.read(analogies, pairs) if analogies or pairs else EvaluationSets.read()
+    sets = EvaluationSets.read(analogies, pairs)
     if len(sources) == 2:
-        _refuse_given(
+        refuse_given(
             lambda name: name not in _FOR_MODELS, "does not belong to a comparison of two embeddings"
         )
         _compare_models(sources, sets, as_json=as_json)
         return
-    _refuse_given(lambda name: name in ("vocab_file", "max_vocab"), "cannot be followed by gensim")
+    refuse_given(NOT_FOR_GENSIM.__contains__, "is what gensim cannot follow")
     _refuse_model(sources[0])
     from w2v.comparison.training import compare_training
 
@@ -114,14 +114,6 @@ def compare(
 
 # The argument that every command on a corpus has also takes two embeddings here.
 compare.params[0].metavar = "CORPUS | MODEL OTHER"
-
-
-def _refuse_given(is_refused: Callable[[str], bool], why: str) -> None:
-    context = click.get_current_context()
-    for option in context.command.params:
-        name = str(option.name)
-        if is_refused(name) and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option.opts[0]} {why}")
 
 
 def _refuse_model(source: Path) -> None:
@@ -251,11 +243,11 @@ def _some(words: Iterable[str]) -> str:
 
 
 def _print_quality(found: TrainingComparison) -> None:
-    rows = []
-    for one in found.measures:
-        if not one.is_agreement:
-            known, n = found.known.get(one.name, (0, 0))
-            rows.append(_row(one, f"{known:,} of {n:,}" if n else ""))
+    rows = [
+        _row(one, f"{one.known[0]:,} of {one.known[1]:,}" if one.known else "")
+        for one in found.measures
+        if not one.is_agreement
+    ]
     click.echo()
     header = ("mean of the seeds ± sd", "gensim", "w2v", "difference", "gensim's spread", "verdict", "known")
     print_table(rows, header=header, right=(1, 2, 3, 4))

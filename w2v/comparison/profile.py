@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.comparison.spread import Measure
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 from w2v.evaluate import AnalogySet, PairSet, evaluate_analogies, evaluate_pairs, read_analogies, read_pairs
@@ -66,10 +68,11 @@ class EvaluationSets:
     def read(
         cls, analogies: Iterable[str | Path] | None = None, pairs: Iterable[str | Path] | None = None
     ) -> EvaluationSets:
-        """Read the sets named; when neither is given, all that gensim carries."""
-        if analogies is None and pairs is None:
-            analogies, pairs = ANALOGY_SETS, PAIR_SETS
-        return cls(tuple(map(read_analogies, analogies or ())), tuple(map(read_pairs, pairs or ())))
+        """Read the sets named; when none is, all that gensim carries."""
+        analogies, pairs = tuple(analogies or ()), tuple(pairs or ())
+        if not analogies and not pairs:
+            analogies, pairs = tuple(ANALOGY_SETS), tuple(PAIR_SETS)
+        return cls(tuple(map(read_analogies, analogies)), tuple(map(read_pairs, pairs)))
 
     def scores(self, model: Embeddings) -> tuple[Score, ...]:
         """Answer all sets; analogies among the first 30,000 words."""
@@ -83,6 +86,26 @@ class EvaluationSets:
             found = evaluate_pairs(model, pairs, n_bootstrap=0)
             scores.append(Score(pairs.name, "similarity", found.spearman, found.n_known, found.n_pairs))
         return tuple(scores)
+
+
+def measure_scores(
+    gensim: Sequence[tuple[Score, ...]], w2v: Sequence[tuple[Score, ...]]
+) -> tuple[tuple[Measure, ...], tuple[Score, ...]]:
+    """Turn the scores of runs, one tuple a seed, into measures; apart, the sets that tell nothing."""
+    measures, too_few = [], []
+    for i, score in enumerate(gensim[0]):
+        theirs, ours = ([run[i] for run in runs] for runs in (gensim, w2v))
+        if not all(one.is_telling for one in (*theirs, *ours)):
+            too_few.append(score)
+            continue
+        name = f"{score.name}, top {ANALOGY_WORDS:,}" if score.kind == "analogies" else score.name
+        known = score.n_known, score.n
+        measures.append(Measure(name, _values(theirs), _values(ours), len(theirs), known=known))
+    return tuple(measures), tuple(too_few)
+
+
+def _values(scores: Iterable[Score]) -> tuple[float, ...]:
+    return tuple(cast(float, score.value) for score in scores)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,8 @@ class Measure:
         Whether it is of pairs of runs.
     own : tuple of float
         For an agreement: one number a pair of runs of w2v. For information only.
+    known : (int, int), optional
+        Of a test set: questions known, and all questions.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Measure:
     higher_is_better: bool = True
     is_agreement: bool = False
     own: tuple[float, ...] = ()
+    known: tuple[int, int] | None = None
 
     @property
     def difference(self) -> float:

@@ -15,19 +15,19 @@ from typing import Any, cast
 from w2v.comparison.loss import LossSample, draw_sample, mean_loss
 from w2v.comparison.processes import TRAINERS, Job, Run, run_job
 from w2v.comparison.profile import (
-    ANALOGY_WORDS,
     EvaluationSets,
     Probe,
     Profile,
     Score,
     make_profile,
+    measure_scores,
     neighbor_overlap,
     procrustes_residual,
     similarity_correlation,
 )
 from w2v.comparison.spread import FEWEST_SEEDS, Measure
 from w2v.comparison.text import SharedText, write_text
-from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, read_weights
+from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, read_weights, shared_words
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, PathLike
 from w2v.errors import ConfigError
@@ -56,8 +56,6 @@ class TrainingComparison:
         Those of quality, then the agreements.
     too_few : tuple of Score
         Test sets of which too few questions are known to say anything.
-    known : mapping of str to (int, int)
-        Of the other sets: questions known, and all questions.
     runs : tuple of Run
         In the order in which they ran: gensim and w2v by turns.
     """
@@ -70,7 +68,6 @@ class TrainingComparison:
     vocabulary: VocabularyCheck
     measures: tuple[Measure, ...]
     too_few: tuple[Score, ...]
-    known: Mapping[str, tuple[int, int]]
     runs: tuple[Run, ...]
 
     @property
@@ -195,7 +192,9 @@ class _Work:
             for trainer in TRAINERS:
                 profiles[trainer].append(looks.profile(trainer, self._place(trainer, seed)))
                 self._put_away(trainer, seed)
-        quality, too_few, known = _quality(profiles, self.config)
+        quality, too_few = measure_scores(
+            *([one.scores for one in profiles[trainer]] for trainer in TRAINERS)
+        )
         return TrainingComparison(
             text=self.text,
             settings=dataclasses.asdict(self.config),
@@ -203,9 +202,8 @@ class _Work:
             min_count=self.min_count,
             seeds=tuple(seeds),
             vocabulary=check,
-            measures=(*quality, *_agreements(profiles)),
+            measures=(_losses(profiles, self.config), *quality, *_agreements(profiles)),
             too_few=too_few,
-            known=known,
             runs=tuple(runs),
         )
 
@@ -246,9 +244,7 @@ class _Looks:
         sets: EvaluationSets,
         vocabularies: Sequence[Vocab],
     ) -> _Looks:
-        words = corpus.vocab.words
-        rows = [row for row, word in enumerate(words) if all(word in one for one in vocabularies)]
-        vocab = Vocab([words[row] for row in rows], corpus.vocab.counts[rows])
+        vocab = shared_words(corpus.vocab, vocabularies)
         return cls(vocab, Probe.draw(len(vocab)), sets, draw_sample(corpus, vocab, config))
 
     def profile(self, trainer: str, folder: Path) -> Profile:
@@ -257,29 +253,10 @@ class _Looks:
         return make_profile(model, self.probe, self.sets, loss)
 
 
-def _quality(
-    profiles: Mapping[str, list[Profile]], config: TrainConfig
-) -> tuple[tuple[Measure, ...], tuple[Score, ...], dict[str, tuple[int, int]]]:
-    """Return the measures of quality, the sets that tell nothing, and how much is known of the others."""
-    theirs, ours = (profiles[trainer] for trainer in TRAINERS)
-    n = len(theirs)
-    losses = (tuple(cast(float, one.loss) for one in group) for group in (theirs, ours))
+def _losses(profiles: Mapping[str, list[Profile]], config: TrainConfig) -> Measure:
+    theirs, ours = (tuple(cast(float, one.loss) for one in profiles[trainer]) for trainer in TRAINERS)
     name = "loss a pair" if config.model == "sg" else "loss a word"
-    measures = [Measure(name, next(losses), next(losses), n, higher_is_better=False)]
-    too_few, known = [], {}
-    for i, score in enumerate(theirs[0].scores):
-        values = [tuple(one.scores[i] for one in group) for group in (theirs, ours)]
-        if not all(one.is_telling for one in itertools.chain(*values)):
-            too_few.append(score)
-            continue
-        name = f"{score.name}, top {ANALOGY_WORDS:,}" if score.kind == "analogies" else score.name
-        known[name] = (score.n_known, score.n)
-        measures.append(Measure(name, _values(values[0]), _values(values[1]), n))
-    return tuple(measures), tuple(too_few), known
-
-
-def _values(scores: Iterable[Score]) -> tuple[float, ...]:
-    return tuple(cast(float, score.value) for score in scores)
+    return Measure(name, theirs, ours, len(theirs), higher_is_better=False)
 
 
 _AGREEMENTS: tuple[tuple[str, Callable[[Profile, Profile], float], bool], ...] = (

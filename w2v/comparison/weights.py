@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,12 @@ def in_order(model: Embeddings, vocab: Vocab) -> Embeddings:
         return model
     rows = [model.vocab.index[word] for word in vocab.words]
     return replace(model.rows(rows), vocab=vocab)
+
+
+def shared_words(vocab: Vocab, others: Sequence[Vocab]) -> Vocab:
+    """Return the words of `vocab` that all the others have too, with its counts and in its order."""
+    rows = [row for row, word in enumerate(vocab.words) if all(word in other.index for other in others)]
+    return vocab if len(rows) == len(vocab) else Vocab([vocab.words[row] for row in rows], vocab.counts[rows])
 
 
 @dataclass(frozen=True)
