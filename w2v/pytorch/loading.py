@@ -192,7 +192,7 @@ def match_vocabulary(
     if report.n_tokens and report.unmatched == report.n_tokens:
         raise ConfigError(
             f"none of the {report.n_tokens} tokens is a word of the model: "
-            f"{', '.join(map(repr, report.unmatched_examples))}, …; are these the right two?"
+            f"{', '.join(map(repr, report.unmatched_examples))}; are these the right two?"
         )
     if foreign.padding_id is not None:
         rows[foreign.padding_id] = ZERO

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,9 +19,8 @@ _SIDES = ("right", "left")
 _LACKING = -1
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Sentences as ids; unpacks as `ids, mask = batch`.
+class Batch(tuple[Tensor, Tensor]):
+    """Sentences as ids: the pair `ids, mask`, and what was lost on the way.
 
     Attributes
     ----------
@@ -35,13 +34,30 @@ class Batch:
         Tokens that were cut off.
     """
 
-    ids: Tensor
-    mask: Tensor
-    unknown: Counter[str] = field(default_factory=Counter)
-    n_truncated: int = 0
+    unknown: Counter[str]
+    n_truncated: int
 
-    def __iter__(self) -> Iterator[Tensor]:
-        return iter((self.ids, self.mask))
+    def __new__(
+        cls, ids: Tensor, mask: Tensor, unknown: Counter[str] | None = None, n_truncated: int = 0
+    ) -> Batch:
+        """Make the pair."""
+        batch = super().__new__(cls, (ids, mask))
+        batch.unknown = Counter() if unknown is None else unknown
+        batch.n_truncated = n_truncated
+        return batch
+
+    def __getnewargs__(self) -> tuple[Tensor, Tensor, Counter[str], int]:
+        return self.ids, self.mask, self.unknown, self.n_truncated
+
+    @property
+    def ids(self) -> Tensor:
+        """The ids, (batch, length)."""
+        return self[0]
+
+    @property
+    def mask(self) -> Tensor:
+        """Where tokens stand, (batch, length)."""
+        return self[1]
 
     @property
     def n_unknown(self) -> int:
