@@ -125,7 +125,7 @@ def ids_of(*tokens: str) -> dict[str, int]:
         ),
         pytest.param(
             tokenizer(
-                {"type": "Unigram", "vocab": [["<pad>", 0], ["▁cat", -1], ["ing", -2.0], ["▁", -3], ["▁日本", -4]]},
+                {"type": "Unigram", "vocab": [["<pad>", 0], ["▁cat", 1], ["ing", 2], ["▁", 3], ["▁日本", 4]]},
                 decoder={"type": "Metaspace"},
             ),
             [None, 1, None, None, 5],
