@@ -365,13 +365,6 @@ def test_gensim_reads_the_written_text_as_w2v_read_the_corpus(tmp_path: Path) ->
     assert list(read.vocab.words) == [word for sentence in sentences for word in sentence]
 
 
-def test_text_of_many_blocks_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("w2v.comparison.text._TOKENS_AT_ONCE", 7)
-    sentences = [[f"w{i % 11}"] * (1 + i % 17) for i in range(200)]
-    text = write_text(whole(sentences), tmp_path / "text.txt")
-    assert text.path.read_text().splitlines() == [" ".join(sentence) for sentence in sentences]
-
-
 def test_long_sentences_are_cut_where_gensim_cuts(tmp_path: Path) -> None:
     from gensim.models.word2vec import LineSentence
 

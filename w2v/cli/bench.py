@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from w2v.cli.gensim_options import NOT_FOR_GENSIM, is_given, refuse_given
 from w2v.cli.model_options import json_option
-from w2v.cli.options import config_options, corpus_options, make_config, read_corpus
+from w2v.cli.options import config_options, make_config, read_everything, reading_options
 from w2v.cli.output import print_json, print_table, shown
 from w2v.config import TrainConfig, VocabConfig
 
@@ -28,7 +28,8 @@ _TITLES = {"sg": "skip-gram", "cbow": "CBOW"}
 
 
 @click.command(no_args_is_help=True)
-@corpus_options
+@reading_options
+@config_options(VocabConfig, leave_out=("max_vocab",))  # gensim does not keep exactly N words
 @click.option(
     "--what",
     multiple=True,
@@ -103,17 +104,16 @@ def bench(
 
     if not sources and not quick:
         raise click.UsageError("give a CORPUS, or --quick for the demo corpus")
-    refuse_given(NOT_FOR_GENSIM.__contains__, "is what gensim cannot follow")
     if plot is not None:
         check_plot(plot)
     if quick:
-        values |= {name: _QUICK[name] for name in _QUICK if not is_given(name)}
+        values |= {name: _QUICK[name] for name in _QUICK if not _is_given(name)}
     has_quality = bool(analogies or pairs or not quick)
     sets = EvaluationSets.read(analogies, pairs) if has_quality else EvaluationSets((), ())
     with tempfile.TemporaryDirectory(prefix="w2v-") as folder:
         values["sources"] = sources or (_demo(Path(folder)),)
         found = run(
-            read_corpus({**values, "min_count": 1}),
+            read_everything(values),
             train=make_config(TrainConfig, values),
             min_count=make_config(VocabConfig, values).min_count,
             models=MODELS if model == "both" else (model,),
@@ -136,6 +136,10 @@ def bench(
 # Every other command on a corpus needs one; this one has the demo corpus.
 bench.params[0].required = False
 bench.params[0].metavar = "[CORPUS...]"
+
+
+def _is_given(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _demo(folder: Path) -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from w2v.cli.gensim_options import NOT_FOR_GENSIM, refuse_given
 from w2v.cli.model_options import json_option
-from w2v.cli.options import config_options, corpus_options, make_config, read_corpus
+from w2v.cli.options import config_options, make_config, read_everything, reading_options
 from w2v.cli.output import print_json, print_table, shown
 from w2v.config import TrainConfig, VocabConfig
 
@@ -29,7 +29,8 @@ _NAMED = 3
 
 
 @click.command(no_args_is_help=True)
-@corpus_options
+@reading_options
+@config_options(VocabConfig, leave_out=("max_vocab",))  # gensim does not keep exactly N words
 @click.option(
     "--seeds", type=click.IntRange(3), default=3, show_default=True, help="Trainings of each, one a seed."
 )
@@ -85,17 +86,14 @@ def compare(
         raise click.UsageError("give one CORPUS (put several files into a folder), or two embeddings")
     sets = EvaluationSets.read(analogies, pairs)
     if len(sources) == 2:
-        refuse_given(
-            lambda name: name not in _FOR_MODELS, "does not belong to a comparison of two embeddings"
-        )
+        _refuse_options_of_training()
         _compare_models(sources, sets, as_json=as_json)
         return
-    refuse_given(NOT_FOR_GENSIM.__contains__, "is what gensim cannot follow")
     _refuse_model(sources[0])
     from w2v.comparison.training import compare_training
 
     found = compare_training(
-        read_corpus({**values, "sources": sources, "min_count": 1}),
+        read_everything(values, sources=sources),
         min_count=make_config(VocabConfig, values).min_count,
         train=make_config(TrainConfig, values),
         seeds=seeds,
@@ -114,6 +112,14 @@ def compare(
 
 # The argument that every command on a corpus has also takes two embeddings here.
 compare.params[0].metavar = "CORPUS | MODEL OTHER"
+
+
+def _refuse_options_of_training() -> None:
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name not in _FOR_MODELS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option.opts[0]} does not belong to a comparison of two embeddings")
 
 
 def _refuse_model(source: Path) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import filecmp
-import itertools
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus import EncodedCorpus
+from w2v.corpus.phrases import write_sentences
 from w2v.errors import ConfigError
 
 LONGEST_SENTENCE = 10_000  # gensim's MAX_WORDS_IN_BATCH: it cuts longer ones
-_TOKENS_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -58,9 +57,8 @@ def write_text(corpus: EncodedCorpus, path: Path, origin: object = None) -> Shar
     """
     check_words(corpus)
     offsets = cut_sentences(corpus.offsets)
-    with path.open("w", encoding="utf-8", newline="\n") as file:
-        for lines in _lines(corpus, offsets):
-            file.writelines(lines)
+    with path.open("wb") as file:
+        write_sentences(replace(corpus, offsets=offsets), file)
     n_cut = int((np.diff(corpus.offsets) > LONGEST_SENTENCE).sum())
     return SharedText(path, corpus.n_tokens, len(offsets) - 1, n_cut, _is_same_file(path, origin))
 
@@ -93,23 +91,6 @@ def cut_sentences(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         np.arange(offsets[s], offsets[s + 1], LONGEST_SENTENCE, dtype=np.int64) for s in range(len(lengths))
     ]
     return np.concatenate([*pieces, offsets[-1:]])
-
-
-def _lines(corpus: EncodedCorpus, offsets: NDArray[np.int64]) -> Iterator[Iterator[str]]:
-    words = list(corpus.vocab.words)
-    first = 0
-    while first < len(offsets) - 1:
-        last = int(np.searchsorted(offsets, offsets[first] + _TOKENS_AT_ONCE))
-        last = min(max(last, first + 1), len(offsets) - 1)
-        start = int(offsets[first])
-        tokens = [words[token] for token in corpus.tokens[start : int(offsets[last])].tolist()]
-        yield _joined(tokens, (offsets[first : last + 1] - start).tolist())
-        first = last
-
-
-def _joined(tokens: Sequence[str], borders: Sequence[int]) -> Iterator[str]:
-    for begin, end in itertools.pairwise(borders):
-        yield " ".join(tokens[begin:end]) + "\n"
 
 
 def _is_same_file(path: Path, origin: object) -> bool:
