@@ -36,7 +36,7 @@ class TransformerEmbedding(nn.Module):
         columns (rows, where H < E) are orthonormal at first, in the second case times sqrt(E / H): so lengths
         and inner products of the pretrained vectors are kept, or kept on average, and padding stays zero.
     max_length : int
-        The longest sequence, in tokens.
+        The longest sequence, in tokens, where there are positions.
     positions : {"sinusoidal", "learned"} or None
     scale : bool
         Multiply tokens by sqrt(d_model). A sinusoidal position has the length sqrt(d_model / 2): look at the
@@ -128,7 +128,7 @@ class TransformerEmbedding(nn.Module):
         if ids.dim() != 2:
             raise ConfigError(f"expected ids of shape (batch, length), got {tuple(ids.shape)}")
         length = ids.shape[1]
-        if length > self.max_length:
+        if self.position_table is not None and length > self.max_length:
             raise ConfigError(
                 f"the sequences have {length} tokens, but there are positions for {self.max_length}; cut "
                 "them (encode(..., max_length=...)) or raise max_length"
