@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from w2v.config import CorpusConfig, TrainConfig, VocabConfig
+from w2v.config import CorpusConfig, PhraseConfig, TrainConfig, VocabConfig
 from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ def train(
         Called with a `Progress` about ten times a second, with an `EpochReport` after each epoch.
     **settings
         Fields of `w2v.config`: `TrainConfig` (`model`, `vector_size`, `window`, `epochs`, `workers`, ...),
-        `VocabConfig` (`min_count`, `max_vocab`) and `CorpusConfig` (`lowercase`, `encoding`, ...).
+        `VocabConfig` (`min_count`, `max_vocab`), `CorpusConfig` (`lowercase`, `tokenizer`, ...) and
+        `PhraseConfig` (`phrases`, ...).
 
     Returns
     -------
@@ -68,11 +69,18 @@ def train(
     from w2v.corpus import encode
     from w2v.training.model import train_model
 
+    phrase_names = {field.name for field in dataclasses.fields(PhraseConfig)}
+    phrases = PhraseConfig(**{name: settings.pop(name) for name in phrase_names & settings.keys()})
     corpus_config, vocab_config, train_config = split_settings(settings)
     if vocab is not None and vocab_config != VocabConfig():
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
     encoded = encode(
-        corpus, corpus=corpus_config, vocab=vocab or vocab_config, cache_dir=cache_dir, cache=cache
+        corpus,
+        corpus=corpus_config,
+        vocab=vocab or vocab_config,
+        phrases=phrases,
+        cache_dir=cache_dir,
+        cache=cache,
     )
     return train_model(encoded, train_config, on_progress=on_progress, on_report=on_report)
 

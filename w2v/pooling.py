@@ -7,12 +7,13 @@ Embeddings". No torch here; `w2v.pytorch` has an `nn.EmbeddingBag`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.corpus.tokenizers import text_cutter
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 
@@ -37,7 +38,7 @@ def text_vectors(
     ----------
     model : Embeddings
     sentences : iterable of str or of sequences of str, length n
-        Text is split as by `str.split()`; lower-cased if the model's corpus was. Read once.
+        Text is cut into tokens as the model's corpus was (by default as by `str.split()`). Read once.
     pooling : {"mean", "max", "sif"}
         Over the vectors of the tokens that the model knows: their mean, their maximum in each dimension, or
         their mean weighted by a / (a + p(word)), p being the word's share of the model's counts, less its
@@ -99,8 +100,13 @@ def common_component(
     return _direction(_pool(model, sentences, "mean", _sif_weights(model, a)))
 
 
-def tokens_of(sentences: Iterable[str | Sequence[str]], *, lowercase: bool = False) -> Iterator[list[str]]:
-    """Yield the tokens of each sentence: text is split as by `str.split()`, token lists stay as they are.
+def tokens_of(
+    sentences: Iterable[str | Sequence[str]],
+    *,
+    lowercase: bool = False,
+    cut: Callable[[str], list[str]] = str.split,
+) -> Iterator[list[str]]:
+    """Yield the tokens of each sentence: text is split by `cut`, token lists stay as they are.
 
     Raises
     ------
@@ -112,7 +118,7 @@ def tokens_of(sentences: Iterable[str | Sequence[str]], *, lowercase: bool = Fal
             f"expected a list of sentences, got one {type(sentences).__name__}; put a single one in a list"
         )
     for number, sentence in enumerate(sentences):
-        tokens = sentence.split() if isinstance(sentence, str) else _token_list(sentence, number)
+        tokens = cut(sentence) if isinstance(sentence, str) else _token_list(sentence, number)
         yield [token.lower() for token in tokens] if lowercase else tokens
 
 
@@ -136,9 +142,9 @@ def _pool(
     pooling: str,
     weights: Floats | None,
 ) -> Floats:
+    tokens = tokens_of(sentences, lowercase=model.is_lowercased, cut=text_cutter(model.vocab, model.config))
     blocks = [
-        _pool_block(model, ids, lengths, pooling, weights)
-        for ids, lengths in _id_blocks(model, tokens_of(sentences, lowercase=model.is_lowercased))
+        _pool_block(model, ids, lengths, pooling, weights) for ids, lengths in _id_blocks(model, tokens)
     ]
     vectors = np.concatenate([vectors for vectors, _ in blocks]) if blocks else _zeros(model, 0)
     lengths = np.concatenate([lengths for _, lengths in blocks]) if blocks else np.zeros(0, np.int64)

@@ -54,3 +54,10 @@ def open_model(path: Path, *, center: bool = False, all_but_the_top: int | None 
     if all_but_the_top is not None:
         return model.without_top_components(all_but_the_top)
     return model.centered() if center else model
+
+
+def as_in_model(model: Any, *words: str) -> tuple[str, ...]:
+    """Return words as the model has them: as typed, or else normalised as its corpus was."""
+    from w2v.corpus.tokenizers import vocabulary_word
+
+    return tuple(vocabulary_word(word, model.vocab, model.config) for word in words)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from w2v.cli.model_options import (
+    as_in_model,
     change_options,
     json_option,
     metric_option,
@@ -56,6 +57,7 @@ def neighbors(
       w2v neighbors glove.6B.100d.txt king -n 5 --metric dot --restrict-vocab 50000
     """
     embeddings = open_model(model, center=center, all_but_the_top=all_but_the_top)
+    words = as_in_model(embeddings, *words)
     found = embeddings.neighbors_of_all(words, top, metric=metric, restrict_vocab=restrict_vocab)
     if as_json:
         results = [
@@ -99,6 +101,7 @@ def analogy(
       w2v analogy my_model man king woman
     """
     embeddings = open_model(model, center=center, all_but_the_top=all_but_the_top)
+    a, b, c = as_in_model(embeddings, a, b, c)
     answers = embeddings.analogy(a, b, c, top, metric=metric, restrict_vocab=restrict_vocab)
     if as_json:
         print_json({"a": a, "b": b, "c": c, "metric": metric, "answers": _as_dicts(answers)})
@@ -125,7 +128,9 @@ def similarity(
     Example:
       w2v similarity my_model king queen --metric euclidean
     """
-    score = open_model(model, center=center, all_but_the_top=all_but_the_top).similarity(a, b, metric=metric)
+    embeddings = open_model(model, center=center, all_but_the_top=all_but_the_top)
+    a, b = as_in_model(embeddings, a, b)
+    score = embeddings.similarity(a, b, metric=metric)
     if as_json:
         print_json({"a": a, "b": b, "metric": metric, "score": score})
     else:

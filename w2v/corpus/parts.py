@@ -173,8 +173,6 @@ class PartEncoder:
         if len(known) > _KNOWN_WORDS:
             known.clear()
         unknown = [word for word in words if word not in known]
-        if not unknown:
-            return [known[word] for word in words]
         for word, tokens in zip(unknown, self._cutter.cut(unknown), strict=True):
             known[word] = tuple(kept for token in tokens if (kept := self._decide(token)))
         return [known[word] for word in words]

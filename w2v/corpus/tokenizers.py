@@ -7,12 +7,14 @@ does the same to the words a person types.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.metadata
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -145,20 +147,75 @@ def from_config(reading: Mapping[str, Any]) -> Callable[[str], list[str]]:
     return lambda text: cutter.tokens([" ".join(text.splitlines())])[0]
 
 
-def vocabulary_word(word: str, vocab: Vocab, reading: Mapping[str, Any]) -> str:
+def vocabulary_word(word: str, vocab: Vocab, config: Mapping[str, Any]) -> str:
     """Return the word of a vocabulary that a person means: as typed if it is there, or as the corpus was cut.
 
-    Several tokens are tried as a phrase. A word that is found in no way comes back as it is.
+    Parameters
+    ----------
+    word : str
+        Several tokens in it are tried as a phrase.
+    vocab : Vocab
+    config : mapping
+        That of the model.
+
+    Returns
+    -------
+    str
+        The word as it is if it is found in no way.
     """
-    if vocab.find(word) is not None or not reading:
+    if vocab.find(word) is not None:
         return word
     try:
-        tokens = from_config(reading)(word)
+        tokens = text_cutter(vocab, config)(word)
     except (ConfigError, CorpusError, MissingExtraError):
         tokens = word.split()
-    delimiter = (reading.get("phrases") or {}).get("phrase_delimiter", "_")
-    found = delimiter.join(tokens)
+    found = _delimiter(config).join(tokens)
     return found if found and vocab.find(found) is not None else word
+
+
+def text_cutter(vocab: Vocab, config: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """Make what cuts texts as the corpus of a model was cut, and joins the phrases of its vocabulary.
+
+    Parameters
+    ----------
+    vocab : Vocab
+    config : mapping
+        That of the model; without `reading` in it texts are cut as by `str.split()`.
+
+    Returns
+    -------
+    callable
+        From a text to its tokens; raises ConfigError and MissingExtraError as `from_config` does.
+    """
+    reading = config.get("reading")
+    if not isinstance(reading, Mapping):
+        return str.split
+    n_passes = (reading.get("phrases") or {}).get("phrases", 0)
+    delimiter = _delimiter(config)
+    made = cache(functools.partial(from_config, reading))  # at the first text: token lists need none
+
+    def cut(text: str) -> list[str]:
+        tokens = made()(text)
+        return _joined(tokens, vocab, delimiter, 2**n_passes) if n_passes else tokens
+
+    return cut
+
+
+def _delimiter(config: Mapping[str, Any]) -> str:
+    phrases = (config.get("reading") or {}).get("phrases") or {}
+    return str(phrases.get("phrase_delimiter", "_"))
+
+
+def _joined(tokens: Sequence[str], vocab: Vocab, delimiter: str, most: int) -> list[str]:
+    """Join the longest runs of at most `most` tokens that are words of the vocabulary, from left to right."""
+    joined, start = [], 0
+    while start < len(tokens):
+        stop = min(start + most, len(tokens))
+        while stop > start + 1 and delimiter.join(tokens[start:stop]) not in vocab:
+            stop -= 1
+        joined.append(delimiter.join(tokens[start:stop]))
+        start = stop
+    return joined
 
 
 class Cutter:
@@ -174,7 +231,7 @@ class Cutter:
 
     def cut(self, lines: Sequence[str]) -> Iterable[Iterable[str]]:
         """Cut lines into tokens to which `rule` has yet to be applied; blank ones may be among them."""
-        if self.normalize is not None:
+        if self.normalize is not None and lines:
             lines = self.normalize("\n".join(lines)).split("\n")
         return self.tokenizer.cut(lines)
 
@@ -257,9 +314,12 @@ def _callable_cut(function: Callable[[str], Iterable[str]]) -> Callable[[Sequenc
 
 
 def _jieba_cut(user_dict: str | None) -> Callable[[Sequence[str]], Any]:
-    jieba = _import("rjieba", "zh").Jieba()
-    for word, frequency in _user_words(user_dict) if user_dict is not None else ():
-        jieba.add_word(word, frequency)
+    package = _import("rjieba", "zh")
+    if user_dict is None:
+        return lambda lines: map(package.cut, lines)
+    jieba = package.Jieba()
+    for word, frequency in _user_words(user_dict):
+        jieba.add_word(word, frequency, None)
     return lambda lines: map(jieba.cut, lines)
 
 
@@ -291,7 +351,7 @@ def _huggingface_cut(path: str) -> Callable[[Sequence[str]], Any]:
     tokenizer.no_truncation()
 
     def cut(lines: Sequence[str]) -> Iterable[list[str]]:
-        encodings = tokenizer.encode_batch_fast(lines, add_special_tokens=False)
+        encodings = tokenizer.encode_batch(lines, add_special_tokens=False)
         return (encoding.tokens for encoding in encodings)
 
     return cut
