@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from vector_strategies import embeddings, same_bits, some_model
 import w2v
 from w2v import ConfigError, Embeddings, FormatError
 from w2v.cli import cli
+from w2v.config import CorpusConfig
+from w2v.corpus.tokenizers import describe
 
 pytest.importorskip("torch")
 import torch
@@ -137,6 +140,20 @@ def test_any_word_survives(tmp_path_factory: pytest.TempPathFactory, model: Embe
     assert read.vocab.tokens == embedding.vocab.tokens
     assert torch.equal(read.weight, embedding.weight)
     assert list(w2v.load(path).words) == list(model.words)
+
+
+def test_text_is_cut_as_the_corpus_was_wherever_the_vectors_go(tmp_path: Path) -> None:
+    reading = describe(CorpusConfig(lowercase=True, numbers="zero"))
+    vocab = w2v.Vocab(["the", "00", "12"], np.array([3, 2, 1]))
+    embedding = load_embedding(Embeddings(vocab, SOME.vectors[:3], config={"reading": reading}))
+    save_embedding(embedding, tmp_path / "e")
+    from_embedding(embedding).save(tmp_path / "m")
+    w2v.load(tmp_path / "e").save(tmp_path / "n")
+    assert embedding.vocab.encode(["The 12"]).ids.tolist() == [[2, 3]]
+    for source in (tmp_path / "e", tmp_path / "m", tmp_path / "n"):
+        read = load_embedding(source).vocab
+        for copied in (read, pickle.loads(pickle.dumps(read))):  # noqa: S301
+            assert copied.encode(["The 12", ["The", "12"]]).ids.tolist() == [[2, 3], [2, 4]]
 
 
 def test_a_lone_surrogate_survives(tmp_path: Path) -> None:
@@ -328,6 +345,8 @@ w2v.text_vectors(model, [["a"], ["b"]])
 w2v.load({str(folder.parent / "e")!r})
 from click.testing import CliRunner
 from w2v.cli import cli
+from w2v.config import CorpusConfig
+from w2v.corpus.tokenizers import describe
 for arguments in (["info", {str(folder)!r}], ["convert", {str(folder)!r}, {str(folder.parent / "o.npy")!r}],
                   ["neighbors", {str(folder)!r}, {WORDS[0]!r}], ["export", "--help"]):
     result = CliRunner().invoke(cli, arguments)

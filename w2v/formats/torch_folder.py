@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,12 @@ class TorchFolder:
     n_specials: int
     counts: NDArray[np.int64] | None
     config: Mapping[str, Any]
+
+    @property
+    def reading(self) -> Mapping[str, Any] | None:
+        """How the corpus of the model was read."""
+        reading = self.config.get("reading")
+        return reading if isinstance(reading, Mapping) else None
 
     @property
     def word_rows(self) -> list[int]:
@@ -170,7 +176,12 @@ def read(source: Source, options: ReadOptions) -> Embeddings:
     index: Any = slice(rows[0], rows[-1] + 1) if rows and is_tail else rows
     words = [folder.tokens[row] for row in rows]
     counts = None if folder.counts is None else folder.counts[index]
-    return from_matrix(words, counts, matrix[index], source, options, FORMAT.name)
+    model = from_matrix(words, counts, matrix[index], source, options, FORMAT.name)
+    settings = {"lowercase": folder.config.get("lowercase"), "provenance": folder.config.get("provenance")}
+    config = {**model.config, "embedding": settings}
+    if folder.reading is not None:
+        config["reading"] = folder.reading
+    return replace(model, config=config)
 
 
 def write(model: Embeddings, path: Path, options: WriteOptions) -> None:

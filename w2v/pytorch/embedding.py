@@ -163,6 +163,8 @@ def from_embedding(
         words = tokens if isinstance(tokens, Vocab) else Vocab(list(tokens), np.zeros(len(tokens), np.int64))
         return Embeddings(words, vectors, config=config)
     config["source"]["lowercase"] = tokens.lowercase
+    if tokens.reading is not None:
+        config["reading"] = dict(tokens.reading)
     return _words_only(tokens, vectors, config)
 
 

@@ -244,7 +244,13 @@ def _vocabulary(model: Embeddings, front: list[str], padding: str | None, unknow
     if model.counts.any():
         counts = np.concatenate([np.zeros(len(front), np.int64), model.counts])
     return Vocabulary(
-        [*front, *model.words], place(padding), place(unknown), len(front), model.is_lowercased, counts
+        [*front, *model.words],
+        place(padding),
+        place(unknown),
+        len(front),
+        lowercase=model.is_lowercased,
+        reading=model.config.get("reading"),
+        counts=counts,
     )
 
 

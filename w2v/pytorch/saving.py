@@ -114,8 +114,9 @@ def open_saved(path: str | Path, options: TableOptions) -> WordEmbedding:
         folder.padding_id,
         folder.unknown_id,
         folder.n_specials,
-        config.get("lowercase") is True,
-        folder.counts,
+        lowercase=config.get("lowercase") is True,
+        reading=folder.reading,
+        counts=folder.counts,
     )
     provenance = config.get("provenance")
     return WordEmbedding(
@@ -200,6 +201,7 @@ def _config(embedding: WordEmbedding) -> dict[str, Any]:
         "specials": list(vocab.tokens[: vocab.n_specials]),
         "n_specials": vocab.n_specials,
         "lowercase": vocab.lowercase,
+        "reading": vocab.reading,
         "sparse": embedding.sparse,
         "max_norm": embedding.max_norm,
         "scale": embedding.scale,

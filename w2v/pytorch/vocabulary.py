@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from w2v.corpus.tokenizers import text_cutter
 from w2v.errors import ConfigError, TokenIdError, UnknownWordError
 from w2v.pooling import tokens_of
 
@@ -86,6 +88,8 @@ class Vocabulary:
         How many rows stand before the words.
     lowercase : bool
         Whether `encode` lower-cases the tokens, as the corpus of the model was.
+    reading : mapping, optional
+        How the corpus of the model was read: text is cut likewise. By default as by `str.split()`.
     counts : ndarray of int64, shape (R,), optional
         Corpus counts, in tokens; 0 for the tokens that were put in front.
 
@@ -100,6 +104,7 @@ class Vocabulary:
     unknown_id: int | None = None
     n_specials: int = 0
     lowercase: bool = False
+    reading: Mapping[str, Any] | None = None
     counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
@@ -126,6 +131,9 @@ class Vocabulary:
         # It never changes, so a copy of a network shares it: a million words would take 0.2 GB.
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     @cached_property
     def index(self) -> dict[str, int]:
         """Map from token to id, made at first use.
@@ -140,6 +148,11 @@ class Vocabulary:
             row, token = next((row, token) for row, token in enumerate(self.tokens) if index[token] != row)
             raise ConfigError(f"the token {token!r} stands twice, in rows {row} and {index[token]}")
         return index
+
+    @cached_property
+    def _cut(self) -> Callable[[str], list[str]]:
+        """Split a text into tokens, as the corpus of the model was."""
+        return text_cutter(cast("Any", self), {"reading": self.reading})
 
     @property
     def padding(self) -> str | None:
@@ -179,7 +192,8 @@ class Vocabulary:
         Parameters
         ----------
         sentences : iterable of str or of sequences of str
-            Text is split as by `str.split()`; token lists are taken as they are.
+            Text is cut into tokens as the corpus of the model was (by default as by `str.split()`); token
+            lists are taken as they are.
         max_length : int, optional
             Cut longer sentences to so many tokens.
         truncate : {"right", "left"}
@@ -212,7 +226,7 @@ class Vocabulary:
         for name, side in (("truncate", truncate), ("pad", pad)):
             if side not in _SIDES:
                 raise ConfigError(f"{name} must be one of {', '.join(_SIDES)}; got {side!r}")
-        rows = list(tokens_of(sentences, lowercase=self.lowercase))
+        rows = list(tokens_of(sentences, lowercase=self.lowercase, cut=self._cut))
         n_truncated = 0
         if max_length is not None:
             n_truncated = sum(max(0, len(row) - max_length) for row in rows)
