@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from w2v.training.arguments import EDGE, EXACT_SHIFT
-from w2v.training.kernels import compiled, draw_width, find_word, gather_job, random_bits
+from w2v.training.kernels import draw_width, find_word, gather_job, helper, kernel, random_bits
 from w2v.training.lanes import LANES, address_of, fma, lane_sum, load_lanes, size_of, splat, store_lanes
 
 
-@compiled
+@helper
 def _dot(zero, n_bytes, a, b):
     total = splat(zero)
     for k in range(0, n_bytes, LANES * size_of(zero)):
@@ -20,14 +20,14 @@ def _dot(zero, n_bytes, a, b):
     return lane_sum(total)
 
 
-@compiled
+@helper
 def _add_scaled(zero, n_bytes, factor, source, target):
     for k in range(0, n_bytes, LANES * size_of(zero)):
         lanes = fma(splat(factor), load_lanes(zero, source + k), load_lanes(zero, target + k))
         store_lanes(target + k, lanes)
 
 
-@compiled
+@helper
 def _train_target(tables, plan, zero, row, update, target, alpha, state):
     """Train one row on one target word and K negatives of its own, one after the other, as word2vec.c does.
 
@@ -53,7 +53,7 @@ def _train_target(tables, plan, zero, row, update, target, alpha, state):
     return loss
 
 
-@compiled
+@kernel
 def train_skipgram_exact(tables, plan, shape, scratch, job):
     """Skip-gram pair by pair: each context's input vector predicts the centre (word2vec.c, TrainModelThread).
 
@@ -81,7 +81,7 @@ def train_skipgram_exact(tables, plan, shape, scratch, job):
     return n, n_pairs, loss
 
 
-@compiled
+@kernel
 def train_cbow_exact(tables, plan, shape, scratch, job):
     """CBOW centre by centre: the mean of the contexts' input vectors predicts the centre.
 
