@@ -114,7 +114,10 @@ class _Process:
 
     def __init__(self, config: CorpusConfig) -> None:
         command = [sys.executable, "-c", _START, json.dumps([path or "." for path in sys.path])]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # In a session of its own, Ctrl-C in the terminal does not reach it; this process ends it.
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
         self._send(json.dumps(dataclasses.asdict(config)).encode() + b"\n")
 
     def encode(self, part: Part) -> EncodedPart:
