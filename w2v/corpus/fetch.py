@@ -6,6 +6,7 @@ Only files are fetched: gensim would otherwise run Python code that comes with a
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import sys
 import urllib.error
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from w2v.errors import CorpusError
+
+_NOT_REACHED = "cannot reach gensim's data repository"
+_ADVICE = "is there a network, or a proxy to set?"
 
 
 class PublicCorpus(NamedTuple):
@@ -97,17 +101,22 @@ def _described(name: str, facts: dict[str, Any]) -> PublicCorpus:
 
 @contextlib.contextmanager
 def _clear_errors() -> Iterator[None]:
+    log = logging.getLogger("gensim.downloader")
+    was_disabled, log.disabled = log.disabled, True  # it logs tracebacks of what is reported below
     try:
         yield
     except (ConnectionError, TimeoutError, urllib.error.ContentTooShortError) as error:
         raise CorpusError(f"the transfer from gensim's repository broke off ({error}); try again") from None
     except urllib.error.URLError as error:
-        raise CorpusError(
-            f"cannot reach gensim's data repository ({error.reason}); is there a network, or a proxy to set?"
-        ) from None
+        raise CorpusError(f"{_NOT_REACHED} ({error.reason}); {_ADVICE}") from None
+    except ValueError as error:
+        # gensim found neither the repository nor a list that an earlier run left.
+        raise CorpusError(f"{_NOT_REACHED} ({error.__context__}); {_ADVICE}") from None
     except OSError:
         raise
     except Exception as error:
         if "Checksum" not in str(error):
             raise
         raise CorpusError("the file that came has a wrong checksum; try again") from None
+    finally:
+        log.disabled = was_disabled

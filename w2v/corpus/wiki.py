@@ -82,7 +82,7 @@ def page_text(wikitext: str) -> str:
 
 
 def _prose(line: str) -> str:
-    line = _QUOTES.sub("", _BULLET.sub("", line.strip())).strip()
+    line = " ".join(_QUOTES.sub("", _BULLET.sub("", line.strip())).split())
     if _HEADING.match(line) or line.startswith(("|", "!", "{", "}")) or not _WORD.search(line):
         return ""
     return line
