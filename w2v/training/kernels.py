@@ -17,6 +17,7 @@ changes nothing that can be measured, but two runs with several workers are not 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,9 @@ from w2v.training.lanes import (
 
 # "reassoc" and "contract" let LLVM reorder sums; full fastmath would break the search for NaN.
 _options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
-kernel = njit(cache=True, **_options)
+kernel: Callable[[Any], Any] = njit(cache=True, **_options)
 # Functions that only kernels call need no entry from Python; without it, compiling takes a third less time.
-helper = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)
+helper: Callable[[Any], Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
 
 
 @helper

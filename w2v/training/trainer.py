@@ -29,8 +29,10 @@ _KERNELS = {
     ("cbow", "block"): kernels.train_cbow_block,
     ("cbow", "exact"): exact_kernels.train_cbow_exact,
 }
-# Tokens a job: some milliseconds of work, so that the change of workers costs nothing and Ctrl-C ends soon.
-_JOB_TOKENS = {"block": 16_384, "exact": 2_048}
+# Tokens a job: some milliseconds of work, so that handing out jobs costs nothing and Ctrl-C ends soon; fewer
+# where the corpus is small, so that all workers have some.
+_MOST_JOB_TOKENS = {"block": 16_384, "exact": 2_048}
+_FEWEST_JOB_TOKENS, _FEWEST_JOBS = 1_024, 64
 _POLL_SECONDS = 0.1
 
 
@@ -114,7 +116,8 @@ class _Run:
     def prepare(cls, corpus: EncodedCorpus, config: TrainConfig) -> _Run:
         """Make tables, weights and scratch, and have the kernel compiled."""
         plan, shape = make_plan(config), make_shape(config.vector_size)
-        borders = job_borders(corpus.offsets, _JOB_TOKENS[config.kernel])
+        wanted = max(_FEWEST_JOB_TOKENS, corpus.n_tokens // _FEWEST_JOBS)
+        borders = job_borders(corpus.offsets, min(wanted, _MOST_JOB_TOKENS[config.kernel]))
         longest = int(np.diff(borders).max())
         workers = min(config.workers, len(borders) - 1)
         kernel = _KERNELS[config.model, config.kernel]

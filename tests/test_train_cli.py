@@ -1,0 +1,111 @@
+"""`w2v train` as a user runs it: output, errors, Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import w2v
+from w2v.cli import cli
+
+SMALL = ["--vector-size", "16", "--workers", "1", "--min-count", "1", "--sample", "0"]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("the cat sat on the mat\nthe dog sat on the log\n" * 200)
+    return path
+
+
+def run(*args: object) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, [str(arg) for arg in args])
+    return result.exit_code, result.output
+
+
+def test_train_writes_a_model_and_tells_each_epoch(text: Path, tmp_path: Path) -> None:
+    code, output = run("train", text, "-o", tmp_path / "model", "--epochs", 3, *SMALL)
+    assert code == 0, output
+    lines = [line for line in output.splitlines() if line.startswith("Epoch")]
+    assert [line.split(":")[0] for line in lines] == ["Epoch 1", "Epoch 2", "Epoch 3"]
+    assert all("loss" in line and "words/s" in line for line in lines)
+    model = w2v.load(tmp_path / "model")
+    assert model.words[0] == "the"
+    assert model.vectors.shape == (7, 16)
+    assert model.context is not None
+    assert model.config["training"]["epochs"] == 3
+    assert len(model.history) == 3
+    assert {path.name for path in (tmp_path / "model").iterdir()} == {
+        "vectors.npy",
+        "context.npy",
+        "vocab.tsv",
+        "config.json",
+        "training.jsonl",
+    }
+
+
+def test_train_and_the_python_api_give_the_same_vectors(text: Path, tmp_path: Path) -> None:
+    assert run("train", text, "-o", tmp_path / "model", "--epochs", 2, *SMALL)[0] == 0
+    same = w2v.train(text, vector_size=16, workers=1, min_count=1, sample=0.0, epochs=2)
+    np.testing.assert_array_equal(w2v.load(tmp_path / "model").vectors, same.vectors)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--min-count", "1000000"], "lower --min-count"),
+        (["--window", "0"], "--window"),
+        (["--alpha", "0.01", "--min-alpha", "0.02"], "min_alpha must be at most alpha"),
+        (["--encoding", "utf-16"], "utf-16"),
+    ],
+)
+def test_bad_settings_end_with_one_line_and_leave_the_older_model(
+    text: Path, tmp_path: Path, change: list[str], message: str
+) -> None:
+    model = tmp_path / "model"
+    assert run("train", text, "-o", model, "--epochs", 1, *SMALL)[0] == 0
+    before = {path.name: path.read_bytes() for path in model.iterdir()}
+    code, output = run("train", text, "-o", model, *SMALL, *change)
+    assert code in (1, 2)
+    assert message in output
+    assert "Traceback" not in output
+    assert {path.name: path.read_bytes() for path in model.iterdir()} == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text.txt"]
+
+
+def test_an_output_that_is_no_model_is_refused_before_training(text: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("years of work")
+    code, output = run("train", text, "-o", precious, *SMALL)
+    assert code == 1
+    assert "Epoch" not in output
+    assert (precious / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_within_a_second_and_leaves_nothing(text: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "w2v", "train", str(text), "-o", str(tmp_path / "model"), "--no-cache"]
+    process = subprocess.Popen(
+        [*command, *SMALL, "--epochs", "1000000"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("Epoch 2"):
+            break
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    with process.stderr:
+        process.stderr.read()
+    assert process.wait(10) == 130
+    # A second is the promise; the rest is room for a machine under load.
+    assert time.monotonic() - sent < 3
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]

@@ -1,0 +1,5 @@
+"""`python -m w2v` is the command line."""
+
+from w2v.cli import main
+
+main()
