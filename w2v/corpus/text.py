@@ -349,6 +349,8 @@ class _Decoder:
             raise CorpusError(
                 f"{self._name}: {self._encoding} gives lone surrogates, which are no text"
             ) from None
+        except UnicodeError as error:  # such as UTF-16 without a byte-order mark
+            raise CorpusError(f"{self._name}: not {self._encoding} ({error}); {advice_on(data)}") from None
 
     def _error(self, error: UnicodeDecodeError, data: bytes, state: tuple[bytes, int]) -> CorpusError:
         pending = len(error.object) - len(data)
