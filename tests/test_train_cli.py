@@ -109,3 +109,11 @@ def test_ctrl_c_ends_within_a_second_and_leaves_nothing(text: Path, tmp_path: Pa
     # A second is the promise; the rest is room for a machine under load.
     assert time.monotonic() - sent < 3
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_dry_run_tells_the_cost_and_writes_nothing(text: Path, tmp_path: Path) -> None:
+    code, output = run("train", text, "-o", tmp_path / "model", "--dry-run", *SMALL)
+    assert code == 0
+    assert "MB of memory" in output
+    assert "of 2,400 tokens an epoch are left" in output
+    assert not (tmp_path / "model").exists()

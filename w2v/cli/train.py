@@ -12,6 +12,7 @@ from w2v.cli.options import config_options, corpus_options, make_config, read_co
 from w2v.config import TrainConfig
 
 if TYPE_CHECKING:
+    from w2v.corpus import EncodedCorpus
     from w2v.embeddings import Embeddings
     from w2v.training.report import EpochReport, TrainingReport
     from w2v.training.trainer import Progress
@@ -28,17 +29,19 @@ if TYPE_CHECKING:
     help="The model folder to write; a model that is there already is replaced.",
 )
 @config_options(TrainConfig)
-def train(output: Path, **values: Any) -> None:
+@click.option("--dry-run", is_flag=True, help="Read the corpus, say what training would take, and stop.")
+def train(output: Path, dry_run: bool, **values: Any) -> None:
     """Train word vectors on a CORPUS and write a model folder.
 
-    CORPUS is text, one sentence a line, tokens separated by white space: files (also packed with gzip, bzip2,
-    xz or zstd), folders, or - for standard input.
+    CORPUS is text, one sentence a line, tokens separated by white space, unless --tokenizer and others say
+    how to cut it: files (also packed with gzip, bzip2, xz or zstd), folders, or - for standard input.
 
     \b
     Example:
       w2v train corpus.txt -o model
-      w2v train texts/ -o model --lowercase --vector-size 300 --window 10 --epochs 10
+      w2v train texts/ -o model --tokenizer words --lowercase --vector-size 300 --epochs 10
       zcat *.gz | w2v train - -o model --model cbow --max-vocab 200000
+      w2v train corpus.txt -o model --dry-run
     """
     from w2v.formats.folder import check_model_target
     from w2v.training.model import train_model
@@ -48,6 +51,9 @@ def train(output: Path, **values: Any) -> None:
     corpus = read_corpus(values)
     config = config.resolved(corpus.n_tokens)
     click.echo(f"Training: {_describe(config)}", err=True)
+    if dry_run:
+        _tell_estimate(corpus, config)
+        return
     started = time.perf_counter()
     with _TrainingBar() as bar:
         model = train_model(corpus, config, on_progress=bar.update, on_report=bar.report)
@@ -61,6 +67,21 @@ def _summary(model: Embeddings) -> str:
     return (
         f"{len(model):,} words, {model.vector_size} dimensions; {report.tokens:,} words in "
         f"{report.seconds:.1f} s ({report.words_per_second:,.0f} words/s)"
+    )
+
+
+def _tell_estimate(corpus: EncodedCorpus, config: TrainConfig) -> None:
+    from w2v.corpus.stats import estimate
+    from w2v.training.model import advice
+
+    for line in advice(corpus, config):
+        click.echo(f"Warning: {line}", err=True)
+    cost = estimate(corpus.vocab.counts, corpus.n_tokens, config)
+    click.echo(
+        f"About {cost.seconds:,.0f} s on {config.workers} cores like those it was measured on, "
+        f"{cost.memory_bytes / 1e6:,.0f} MB of memory, {cost.disk_bytes / 1e6:,.0f} MB for the model; "
+        f"{cost.trained_tokens:,} of {corpus.n_tokens:,} tokens an epoch are left to train on",
+        err=True,
     )
 
 

@@ -237,8 +237,8 @@ def _take_back_hits(plan, scratch, first):
 def _differentiate_block(zero, plan, scratch, band, first, alpha):
     """Turn logits into minus the gradients of the loss, times alpha. **Returns** (pairs, loss).
 
-    The loss of a pair is softplus(-x) for its target and K / M softplus(x) for each of the block's M
-    negatives that is not the target: in the mean, K negatives a pair (Mikolov et al. 2013b, equation 4).
+    The loss of a pair is softplus(-x) for its target and K / M softplus(x) for each of the M negatives
+    that is not the target: in the mean, K negatives a pair (Mikolov et al. 2013b, equation 4).
     """
     logits = scratch.logits
     size = size_of(zero)
