@@ -43,7 +43,7 @@ _POSSESSIVE = re.compile(r"(?<=[\w.])'s\b|(?<=s)'(?=\s)|(?<=\w)\(s\)")
 def write_demo(file: BinaryIO) -> DemoCorpus:
     """Write the demo corpus: one sentence a line, lower-cased words, no punctuation, always the same."""
     n_articles = n_sentences = n_words = 0
-    for text in _articles():
+    for text in articles():
         n_articles += 1
         for words in sentences_of(text):
             file.write((" ".join(words) + "\n").encode())
@@ -52,7 +52,7 @@ def write_demo(file: BinaryIO) -> DemoCorpus:
     return DemoCorpus(n_articles, n_sentences, n_words)
 
 
-def _articles() -> Iterator[str]:
+def articles() -> Iterator[str]:
     """Yield the wikitext of all articles in the dump but redirects and disambiguation pages."""
     from gensim.corpora.wikicorpus import extract_pages
     from gensim.test.utils import datapath
