@@ -140,12 +140,16 @@ def write_plot(records: Sequence[dict[str, Any]], machine: Machine, path: Path) 
             found = [r for r in records if (r["model"], r["setting"]) == (model, setting)]
             x = [record["value"] for record in found]
             axes.plot(x, [r["words_per_second"] / 1e6 for r in found], "o-", color=color, label=model, ms=3)
+            by_cpu = [record["words_per_cpu_second"] / 1e6 for record in found]
+            axes.plot(x, by_cpu, ":", color=color, label=f"{model}, a second of CPU time")
             low, high = ([record[name] / 1e6 for record in found] for name in ("lowest", "highest"))
             axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
         axes.set(xlabel=setting, ylabel="M raw words/s", ylim=(0, None))
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8)
-    figure.suptitle(f"{machine.processor}, {machine.cores} cores; median, lowest, highest", fontsize=9)
+    figure.suptitle(
+        f"{machine.processor}, {machine.cores} cores; median, lowest, highest of the rounds", fontsize=9
+    )
     figure.savefig(path, dpi=130)
 
 

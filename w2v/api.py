@@ -69,9 +69,7 @@ def train(
     from w2v.corpus import encode
     from w2v.training.model import train_model
 
-    phrase_names = {field.name for field in dataclasses.fields(PhraseConfig)}
-    phrases = PhraseConfig(**{name: settings.pop(name) for name in phrase_names & settings.keys()})
-    corpus_config, vocab_config, train_config = split_settings(settings)
+    corpus_config, phrases, vocab_config, train_config = split_settings(settings)
     if vocab is not None and vocab_config != VocabConfig():
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
     encoded = encode(
@@ -85,11 +83,13 @@ def train(
     return train_model(encoded, train_config, on_progress=on_progress, on_report=on_report)
 
 
-def split_settings(settings: dict[str, Any]) -> tuple[CorpusConfig, VocabConfig, TrainConfig]:
+def split_settings(
+    settings: dict[str, Any],
+) -> tuple[CorpusConfig, PhraseConfig, VocabConfig, TrainConfig]:
     """Give each setting to the config that has it."""
     left = dict(settings)
     configs = []
-    for kind in (CorpusConfig, VocabConfig, TrainConfig):
+    for kind in (CorpusConfig, PhraseConfig, VocabConfig, TrainConfig):
         names = [field.name for field in dataclasses.fields(kind)]
         configs.append(kind(**{name: left.pop(name) for name in names if name in left}))
     if left:

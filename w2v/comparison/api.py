@@ -69,12 +69,17 @@ def compare(
     """
     from w2v.corpus import encode
 
-    corpus_config, vocab_config, train_config = split_settings({"workers": 1, **settings})
+    corpus_config, phrases, vocab_config, train_config = split_settings({"workers": 1, **settings})
     if vocab_config.max_vocab is not None:
         raise ConfigError("gensim cannot keep exactly max_vocab words; choose min_count instead")
     sets = EvaluationSets.read(analogies, pairs)
     encoded = encode(
-        corpus, corpus=corpus_config, vocab=VocabConfig(min_count=1), cache_dir=cache_dir, cache=cache
+        corpus,
+        corpus=corpus_config,
+        vocab=VocabConfig(min_count=1),
+        phrases=phrases,
+        cache_dir=cache_dir,
+        cache=cache,
     )
     return compare_training(
         encoded,
