@@ -254,6 +254,16 @@ def test_the_encoding_that_fits_is_named(
     ]
 
 
+@pytest.mark.parametrize("encoding", ["gb18030", "big5"])
+@pytest.mark.parametrize("newline", ["\n", " "])
+def test_a_guess_from_the_middle_of_a_text(encoding: str, newline: str) -> None:
+    text = (CHINESE if encoding == "gb18030" else TRADITIONAL).replace("\n", newline) * 3
+    data = text.encode(encoding)
+    for n_cut in range(5):
+        assert guess_encoding(data[: len(data) - n_cut]) == encoding
+    assert guess_encoding("这".encode("gbk") * 3) in ("gb18030", "big5", None)
+
+
 def test_damaged_utf8_is_no_other_encoding(write: Write) -> None:
     data = CHINESE.encode() + b"\xed\xa0\x80 \n"
     assert guess_encoding(data) is None

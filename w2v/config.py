@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from w2v.errors import ConfigError
 
@@ -141,6 +141,9 @@ def default_alpha(config: TrainConfig) -> float:
     return 0.1
 
 
+TokenizerChoice: TypeAlias = "str | Callable[[str], Iterable[str]] | None"
+
+
 @dataclass(frozen=True)
 class CorpusConfig(_Checked):
     """How text is read and cut into words."""
@@ -151,7 +154,7 @@ class CorpusConfig(_Checked):
         choices=("auto", "text", "jsonl", "csv", "tsv", "parquet", "wiki"),
     )
     field: str = setting("text", "Field or column with the text, in JSONL, CSV, TSV and Parquet.")
-    tokenizer: str | Callable[[str], Iterable[str]] | None = setting(
+    tokenizer: TokenizerChoice = setting(
         None,
         "whitespace, words, chars, jieba, or a Hugging Face tokenizer.json (default: whitespace; words for a "
         "Wikipedia dump).",
@@ -212,7 +215,7 @@ class PhraseConfig(_Checked):
     phrases: int = setting(0, "Passes that join two words each; 0 joins none.", low=0, high=10)
     phrase_min_count: int = setting(5, "Join what stands together at least this often.", low=1)
     phrase_threshold: float = setting(
-        10.0, "Join what scores above this; npmi scores lie between -1 and 1.", low=-1e9, high=1e9
+        10.0, "Join what scores above this; npmi scores lie between -1 and 1.", low=-1
     )
     phrase_scoring: str = setting(
         "default",

@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 def vocab(output: Path | None, as_json: bool, **values: Any) -> None:
     """Count the words of a CORPUS and write them, most frequent first: word, tab, count.
 
-    CORPUS is text, one sentence a line, tokens separated by white space: files (also packed with gzip, bzip2,
-    xz or zstd), folders, or - for standard input.
+    CORPUS is files of text, JSONL, CSV, TSV, Parquet or Wikipedia dumps (also packed with gzip, bzip2, xz or
+    zstd), folders, URLs, or - for standard input. A line is a sentence and tokens stand between white space,
+    unless --sentences and --tokenizer say otherwise.
 
     \b
     Example:
       w2v vocab corpus.txt -o vocab.tsv --min-count 5
       zcat *.gz | w2v vocab - --lowercase --max-vocab 50000 -o vocab.tsv
+      w2v vocab zh.jsonl --tokenizer jieba
       w2v vocab other.txt --vocab vocab.tsv
     """
     from w2v.formats.vocab_tsv import dump_vocab, write_vocab

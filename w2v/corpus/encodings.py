@@ -18,19 +18,23 @@ def advice_on(data: bytes) -> str:
 
 def guess_encoding(data: bytes) -> str | None:
     """Return the codec that fits a part of a text; None if none does, or it is plain or broken UTF-8."""
-    data = data[:_MOST_BYTES]
-    data = data[data.find(b"\n") + 1 :] if _is_cut_inside(data) else data
+    data = _whole_lines(data[:_MOST_BYTES])
     if _is_mostly_utf8(data):
         return None
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data, cp_isolation=_LIKELY, preemptive_behaviour=False).best()
-    return None if best is None else best.encoding
+    for n_cut in range(min(4, len(data))):  # the last character may be cut
+        part = data[: len(data) - n_cut]
+        best = from_bytes(part, cp_isolation=_LIKELY, preemptive_behaviour=False).best()
+        if best is not None and best.encoding in _LIKELY:
+            return str(best.encoding)
+    return None
 
 
-def _is_cut_inside(data: bytes) -> bool:
-    """Say whether the part may begin inside a character."""
-    return bool(data) and data[0] >= 0x80 and b"\n" in data
+def _whole_lines(data: bytes) -> bytes:
+    """Leave out a first and a last line that may be cut inside a character, if others remain."""
+    first, last = data.find(b"\n") + 1, data.rfind(b"\n")
+    return data[first:last] if last - first > 100 else data
 
 
 def _is_mostly_utf8(data: bytes) -> bool:
