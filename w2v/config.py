@@ -154,7 +154,7 @@ class CorpusConfig(_Checked):
         choices=("auto", "text", "jsonl", "csv", "tsv", "parquet", "wiki"),
     )
     field: str = setting("text", "Field or column with the text, in JSONL, CSV, TSV and Parquet.")
-    tokenizer: TokenizerChoice = setting(
+    tokenizer: TokenizerChoice = setting(  # noqa: RUF009 - a field, as the others
         None,
         "whitespace, words, chars, jieba, or a Hugging Face tokenizer.json (default: whitespace; words for a "
         "Wikipedia dump).",
