@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,40 @@ def test_the_prose_of_a_page() -> None:
         "a list item",
         "软件很重要。",
     ]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<ref>",
+        "<ref ",
+        "<math>",
+        "<nowiki ",
+        "<",
+        "{{",
+        "{|",
+        "<!--",
+        "[[File:",
+        "[http://a ",
+        "[abc://a ",
+        "\n[[Image|a|b|c|d|e|f|g|h",
+        "\n[[ab:c]]",
+        "[[Category:",
+        "{{lang|",
+        "-{",
+    ],
+)
+def test_markup_that_is_never_closed_takes_no_time(markup: str) -> None:
+    started = time.process_time()
+    found = page_text(f"Before.\n{markup * 5_000}\nAfter.\n")
+    assert time.process_time() - started < 1
+    assert found.startswith("Before.")
+
+
+def test_links_keep_their_words() -> None:
+    text = "See [http://a.b/c?d the site] and [https://x.y] or ([[Greece|Greek]], [[Rome]]).\n[[de:Seite]]"
+    assert page_text(text) == "See the site and or (Greek, Rome)."
+    assert page_text("[[Image processing]] and [[file system|files]]") == "Image processing and files"
 
 
 def test_a_dump_is_known_by_content_and_cut_into_words(write: Write) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import html
 import re
 from collections.abc import Iterator
@@ -24,6 +25,9 @@ _EMPTY_REF = re.compile(r"<ref[^<>]*/>", re.IGNORECASE)
 _NO_PROSE = (
     "ref|math|gallery|timeline|code|source|syntaxhighlight|pre|poem|imagemap|score|hiero|table|tt|cite"
 )
+_TAG = re.compile(rf"<(/?)({_NO_PROSE})\b[^<>]*>", re.IGNORECASE)
+_TAG_OR_LIST = re.compile(rf"<(/?)({_NO_PROSE}|ol|ul)\b[^<>]*>", re.IGNORECASE)
+_UNFINISHED = re.compile(r"<(?=(ref|math|nowiki)[> ](?![^<]*</))", re.IGNORECASE)
 _BREAK = re.compile(r"<\s*(br|hr|p|li)\b[^>]*>", re.IGNORECASE)
 _MEDIA = re.compile(
     r"\[\[\s*(file|image|media|category|文件|檔案|图像|圖像|分类|分類|datei|bild|kategorie|fichier|catégorie|"
@@ -32,6 +36,13 @@ _MEDIA = re.compile(
 )
 _INNERMOST_TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _TABLE = re.compile(r"\{\|")
+# gensim has expressions of its own for the next five, which take minutes, or for ever, where such things are
+# never closed.
+_LINK = re.compile(r"\[\w{1,20}://[^\s\[\]]*([ \t]*[^\[\]\n]*)\]")
+_OPEN_LINK = re.compile(r"\[(?=\w+://)")
+_IMAGE_WORD = re.compile(r"\[\[((?:image|file)[^\[\]\n|]*)\|?([^\[\]\n]*)\]\]", re.IGNORECASE)
+_OPEN_MEDIA = re.compile(r"\[\[(?=image|file)", re.IGNORECASE)
+_OTHER_LANGUAGE = re.compile(r"\n\[\[[a-z][a-z][\w-]*:[^:\]\n]+\]\](?=\n|$)")
 _LANGUAGE_VARIANT = re.compile(r"-\{([^{}]*)\}-")
 _QUOTES = re.compile(r"'{2,}")
 _HEADING = re.compile(r"^={1,6}.*={1,6}\s*$")
@@ -100,18 +111,42 @@ def plain_text(wikitext: str, kept_elements: str = "") -> str:
     from gensim.corpora.wikicorpus import filter_wiki
 
     text = _COMMENT.sub("", html.unescape(wikitext))
-    text = _element(kept_elements).sub(" ", _EMPTY_REF.sub("", text))
+    text = _without_elements(_EMPTY_REF.sub("", text), kept_elements)
     text = _BREAK.sub("\n" if kept_elements else " ", text)
     text = _LANGUAGE_VARIANT.sub(_one_variant, text)
     text = _without(text, _MEDIA, "[[", "]]")
     text = _expand(text)
     text = _without(text, _TABLE, "{|", "|}")
+    text = _OTHER_LANGUAGE.sub("", text)
+    text = _IMAGE_WORD.sub(lambda link: link[2] or link[1], text)
+    text = _OPEN_MEDIA.sub(" ", _OPEN_LINK.sub(" ", _LINK.sub(r"\1", text)))
     return str(filter_wiki(text))
 
 
-def _element(kept: str) -> re.Pattern[str]:
-    names = _NO_PROSE if kept else f"{_NO_PROSE}|ol|ul"
-    return re.compile(rf"<({names})\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+def _without_elements(text: str, kept: str) -> str:
+    """Put a space for each element that holds no prose, from its tag to the next one that closes its kind.
+
+    One pass over the tags, and no tag is left that is never closed: for each of those a regular expression,
+    gensim's too, would search the rest of the page, which takes minutes where there are thousands.
+    """
+    tags = list((_TAG if kept else _TAG_OR_LIST).finditer(text))
+    closing: dict[str, list[int]] = {}
+    for number, tag in enumerate(tags):
+        if tag[1]:
+            closing.setdefault(tag[2].lower(), []).append(number)
+    parts, position = [], 0
+    for number, tag in enumerate(tags):
+        if tag.start() < position:
+            continue
+        parts += [text[position : tag.start()], " "]
+        position = tag.end()
+        ends = closing.get(tag[2].lower(), [])
+        at = bisect.bisect(ends, number)
+        if not tag[1] and at < len(ends):
+            position = tags[ends[at]].end()
+    text = _UNFINISHED.sub(" ", "".join(parts) + text[position:])
+    last = text.rfind(">") + 1
+    return text[:last] + text[last:].replace("<", " ")
 
 
 def _one_variant(match: re.Match[str]) -> str:
