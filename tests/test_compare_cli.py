@@ -25,7 +25,7 @@ from w2v.config import TrainConfig
 
 def run_of(trainer: str, seed: int, rate: float) -> Run:
     return Run(
-        trainer, "1.2", seed, 1.0, 2.0, 0.5, 30.0, 0.1, 900, rate, rate, 50, 300, 34.0, 33.0, 200_000_000
+        trainer, "1.2", seed, 1.0, 2.0, 0.5, 30.0, 0.1, 900, 700, rate, rate, 50, 300, 34.0, 33.0, 200_000_000
     )
 
 
@@ -55,6 +55,7 @@ def report(**changes: Any) -> TrainingComparison:
         measures,
         (Score("simlex999", "similarity", None, 2, 999),),
         runs,
+        1.001,
     )
     return replace(made, **changes)
 
@@ -110,7 +111,7 @@ def test_the_report_is_one_screen_with_everything_on_it(asked: dict[str, Any], c
     for part in (
         "gensim 1.2 and w2v 1.2",
         "300 words in 20 sentences, written out as w2v read CORPUS",
-        "2 longer than 10,000 words cut there",
+        "2 of more than 1,000 words cut there",
         "the same 50 words with the same counts, 290 tokens",
         "alpha 0.025 (gensim) and 0.1 (w2v), to 0.0001; workers 1; seeds 1 to 3",
         "corrected update",
@@ -163,6 +164,12 @@ def test_differences_of_the_vocabulary_are_named(asked: dict[str, Any], corpus: 
         "counts differ of of (gensim 7, w2v 6); 40 words are the same"
     ) in result.stdout
     assert "the vocabularies are not the same." in result.stdout
+
+
+def test_words_that_gensim_lost_are_told(asked: dict[str, Any], corpus: str) -> None:
+    assert "NOTE" not in run(corpus).stdout
+    asked["answer"] = report(gensim_share=0.667)
+    assert "gensim trained on only 66.7% of the words that it should" in run(corpus).stdout
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FOR_MODELS = {"sources", "analogies", "pairs", "as_json"}
 _NAMED = 3
+_WHOLE = 0.98
 
 
 @click.command(no_args_is_help=True)
@@ -181,6 +182,7 @@ def _as_dict(found: TrainingComparison) -> dict[str, Any]:
         "measures": measures,
         "too_few_known": [asdict(score) for score in found.too_few],
         "runs": [asdict(run) for run in found.runs],
+        "gensim_share": found.gensim_share,
     }
 
 
@@ -203,7 +205,7 @@ def _description(found: TrainingComparison) -> list[tuple[str, str]]:
     origin = (
         "byte for byte CORPUS" if text.is_corpus else "written out as w2v read CORPUS, one sentence a line"
     )
-    cut = f"; {text.n_cut:,} longer than 10,000 words cut there, as gensim does" if text.n_cut else ""
+    cut = f"; {text.n_cut:,} of more than 1,000 words cut there" if text.n_cut else ""
     both = (
         f"{config.model}, {config.vector_size} dimensions, window {config.window}, {config.negative} "
         f"negatives, sample {config.sample:g}, min_count {found.min_count}, epochs {config.epochs}"
@@ -216,12 +218,16 @@ def _description(found: TrainingComparison) -> list[tuple[str, str]]:
     alphas = f"alpha {found.gensim_alpha:g} (gensim) and {config.alpha:g} (w2v)"
     if config.alpha == found.gensim_alpha:
         alphas = f"alpha {config.alpha:g}"
+    lost = []
+    if found.gensim_share < _WHOLE:
+        lost = [("NOTE", f"gensim trained on only {found.gensim_share:.1%} of the words that it should")]
     return [
         ("text", f"{text.tokens:,} words in {text.sentences:,} sentences, {origin}{cut}"),
         ("both", both),
         ("", f"{alphas}, to {config.min_alpha:g}; workers {config.workers}; seeds {_seeds(found.seeds)}"),
         ("w2v", kernel),
         ("vocabulary", _vocabulary_line(found.vocabulary)),
+        *lost,
     ]
 
 

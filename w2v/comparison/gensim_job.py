@@ -31,7 +31,7 @@ def main() -> None:
         "tokens": model.corpus_total_words,
     }
     cpu = time.process_time()
-    model.train(
+    n_kept, _ = model.train(
         corpus_file=part["text"],
         total_examples=part["sentences"],
         total_words=part["tokens"],
@@ -54,6 +54,7 @@ def main() -> None:
         "train_seconds": times[3] - times[2],
         "save_seconds": times[4] - times[3],
         "words": n_words,
+        "kept_words": n_kept,
         "words_per_second": n_words / (times[3] - times[2]),
         "words_per_cpu_second": n_words / cpu,
         "vocabulary": len(model.wv),

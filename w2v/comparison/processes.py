@@ -76,6 +76,8 @@ class Run:
         `prepare_seconds` are those of tables, weights and compiling.
     words : int
         Raw words trained, all epochs together.
+    kept_words : int or None
+        Those of them that subsampling left, as gensim counts them.
     words_per_second : float
         Raw words a second of the training loop.
     words_per_cpu_second : float or None
@@ -95,6 +97,7 @@ class Run:
     train_seconds: float
     save_seconds: float
     words: int
+    kept_words: int | None
     words_per_second: float
     words_per_cpu_second: float | None
     vocabulary: int

@@ -31,6 +31,7 @@ from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, 
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, PathLike
 from w2v.errors import ConfigError
+from w2v.training.sampling import keep_probabilities
 from w2v.vocab import Vocab
 
 GENSIM_ALPHA = 0.025
@@ -58,6 +59,8 @@ class TrainingComparison:
         Test sets of which too few questions are known to say anything.
     runs : tuple of Run
         In the order in which they ran: gensim and w2v by turns.
+    gensim_share : float
+        Words gensim trained on, of those that subsampling leaves: about 1, unless gensim lost some.
     """
 
     text: SharedText
@@ -69,6 +72,7 @@ class TrainingComparison:
     measures: tuple[Measure, ...]
     too_few: tuple[Score, ...]
     runs: tuple[Run, ...]
+    gensim_share: float
 
     @property
     def is_inside(self) -> bool:
@@ -205,7 +209,14 @@ class _Work:
             measures=(_losses(profiles, self.config), *quality, *_agreements(profiles)),
             too_few=too_few,
             runs=tuple(runs),
+            gensim_share=self._gensim_share(runs),
         )
+
+    def _gensim_share(self, runs: Sequence[Run]) -> float:
+        kept = [run.kept_words for run in runs if run.kept_words is not None]
+        counts = self.corpus.vocab.counts
+        expected = float(keep_probabilities(counts, self.config.sample) @ counts)
+        return sum(kept) / len(kept) / (expected * cast(int, self.config.epochs))
 
     def _place(self, trainer: str, seed: int) -> Path:
         return self.folder / f"job-{trainer}-{seed}"

@@ -50,6 +50,7 @@ def main() -> None:
         "train_seconds": report.seconds,
         "save_seconds": times[4] - times[3],
         "words": report.tokens,
+        "kept_words": None,
         "words_per_second": report.words_per_second,
         "words_per_cpu_second": clock.words_per_cpu_second(),
         "vocabulary": len(model),
