@@ -65,6 +65,7 @@ def test_processes_give_what_one_gives(
     assert together.fingerprint == alone.fingerprint
     assert together.report == alone.report
     assert list(together.vocab.words) == list(alone.vocab.words)
+    assert together.vocab.counts.tolist() == np.bincount(together.tokens).tolist()
     monkeypatch.setattr(parts_module, "PART_BYTES", 1 << 22)
     assert read(path, tokenizer=tokenizer, lowercase=True).fingerprint == alone.fingerprint
 

@@ -104,6 +104,13 @@ def test_a_longer_text_in_small_pieces(connectors: str, monkeypatch: pytest.Monk
     check_against_gensim([s for s in sentences if s], connectors, "default", 1.0, 2, 2)
 
 
+def test_a_score_at_the_threshold_joins_nothing() -> None:
+    corpus = read([["new", "york"]] * 9 + [["a", "b", "c"]])
+    best = find_phrases(corpus, PhraseConfig(phrases=1, phrase_threshold=0.1))[0]
+    assert best.words == ("new", "york")
+    assert find_phrases(corpus, PhraseConfig(phrases=1, phrase_threshold=best.score)) == []
+
+
 def test_many_runs_of_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(2)
     names = sorted(ENGLISH_CONNECTOR_WORDS)

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import w2v
+from w2v.cli import cli
 from w2v.config import CorpusConfig
 from w2v.corpus.tokenizers import Cutter, describe, from_config, text_cutter, vocabulary_word
 from w2v.errors import ConfigError, CorpusError
@@ -235,3 +238,18 @@ def test_words_of_a_vocabulary() -> None:
 
 def test_composed_and_decomposed_are_one_word() -> None:
     assert cut(unicodedata.normalize("NFD", "café"), normalize="nfc") == ["café"]
+
+
+def test_commands_and_text_vectors_take_words_as_typed(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("New York is a big city. The cat sat, purring!\n" * 30)
+    settings: dict[str, Any] = {"tokenizer": "words", "lowercase": True, "phrases": 1}
+    settings |= {"phrase_threshold": 0.01, "min_count": 1, "vector_size": 8, "epochs": 1, "workers": 1}
+    model = w2v.train(corpus, cache=False, **settings)
+    assert "new_york" in model
+    model.save(tmp_path / "model")
+    asked = ["similarity", str(tmp_path / "model"), "NEW YORK", "New York!"]
+    done = CliRunner().invoke(cli, asked)
+    assert (done.exit_code, done.stdout) == (0, "1.0000\n")
+    typed = w2v.text_vectors(w2v.load(tmp_path / "model"), ["New York"])
+    assert typed[0] == pytest.approx(model["new_york"])
