@@ -161,7 +161,7 @@ def _vectors(options: argparse.Namespace, classes: dict[str, list[list[str]]]) -
     if options.vectors is not None:
         return w2v.load(options.vectors)
     sentences = [sentence for group in classes.values() for sentence in group]
-    return w2v.train(sentences, min_count=2, window=8)
+    return w2v.train(sentences, min_count=2, window=8, workers=1)  # one worker: the same table every time
 
 
 def _draw(
