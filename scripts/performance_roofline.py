@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -193,7 +192,8 @@ def main() -> None:
     places = known[np.random.default_rng(0).random(len(known)) < keep[known]][:N_PLACES].astype(np.int64)
     cores = sorted({1, machine.cores})
     rates = {n: measure(n, given.vector_size, places, len(keep)) for n in cores}
-    print(f"{machine.processor}, {machine.cores} cores, load {machine.load_before}, {os.uname().sysname}\n")
+    busy = "not known" if machine.load_before is None else f"{machine.load_before:.1f}"
+    print(f"{machine.processor}, {machine.cores} cores, load {busy}\n")
     print_rates(rates)
     print_limits(corpus, rates, given.vector_size, given.repeats)
 

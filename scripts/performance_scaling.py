@@ -131,6 +131,7 @@ def print_tables(records: Sequence[dict[str, Any]]) -> None:
 
 def write_plot(records: Sequence[dict[str, Any]], machine: Machine, path: Path) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     settings = [setting for setting in SWEEPS if any(record["setting"] == setting for record in records)]
     figure = Figure(figsize=(3.6 * min(3, len(settings)), 3.0 * -(-len(settings) // 3)), layout="constrained")
@@ -146,7 +147,9 @@ def write_plot(records: Sequence[dict[str, Any]], machine: Machine, path: Path) 
             axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
         axes.set(xlabel=setting, ylabel="M raw words/s", ylim=(0, None))
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=8)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     figure.suptitle(
         f"{machine.processor}, {machine.cores} cores; median, lowest, highest of the rounds", fontsize=9
     )
@@ -163,7 +166,8 @@ def main() -> None:
     machine = Machine.look()
     records = measure(list(points(machine.cores, given.only)), given.repeats)
     machine = dataclasses.replace(machine, load_after=load())
-    print(f"\n{machine.processor}, {machine.cores} cores, load {machine.load_before} to {machine.load_after}")
+    loads = " to ".join(f"{value:.1f}" for value in (machine.load_before, machine.load_after) if value)
+    print(f"\n{machine.processor}, {machine.cores} cores, load {loads or 'not known'}")
     print_tables(records)
     if given.json:
         document = {"machine": dataclasses.asdict(machine), "points": records}
