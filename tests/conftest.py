@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from w2v.corpus.demo import write_demo
+
 # The first example of a compiled loop waits for the compiler; the same examples every time.
 settings.register_profile("w2v", deadline=None, derandomize=True)
 settings.load_profile("w2v")
@@ -27,3 +29,12 @@ def _own_log_handlers() -> Iterator[None]:
     before = list(logging.getLogger("w2v").handlers)
     yield
     logging.getLogger("w2v").handlers = before
+
+
+@pytest.fixture(scope="session")
+def demo_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the demo corpus, made once for all tests."""
+    path: Path = tmp_path_factory.mktemp("demo") / "demo.txt"
+    with path.open("wb") as file:
+        write_demo(file)
+    return path

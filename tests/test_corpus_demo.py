@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from w2v.corpus.demo import DemoCorpus, sentences_of, split_sentences, write_demo
+from w2v.corpus.demo import sentences_of, split_sentences, write_demo
 
 WIKITEXT = """
 {{Infobox person|name=Nobody {{nowrap|nested template}}|born={{birth date|1900|1|1}}}}
@@ -73,14 +73,9 @@ def test_where_sentences_end(text: str, sentences: list[str]) -> None:
     assert split_sentences(text) == sentences
 
 
-@pytest.fixture(scope="module")
-def demo() -> tuple[DemoCorpus, str]:
+def test_the_demo_corpus_is_clean_prose() -> None:
     file = io.BytesIO()
-    return write_demo(file), file.getvalue().decode()
-
-
-def test_the_demo_corpus_is_clean_prose(demo: tuple[DemoCorpus, str]) -> None:
-    made, text = demo
+    made, text = write_demo(file), file.getvalue().decode()
     lines = text.splitlines()
     words = text.split()
     assert (made.articles, made.sentences, made.words) == (100, len(lines), len(words))

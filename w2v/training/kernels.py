@@ -477,14 +477,8 @@ def train_cbow_block(tables, plan, shape, scratch, job):
         _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
         ahead = begin + first + plan.block
         _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead + plan.window, ahead)
-        _point_at_rows(
-            tables.w_in,
-            scratch.ids,
-            begin + first - plan.window,
-            plan.block + 2 * plan.window,
-            scratch.contexts,
-            0,
-        )
+        contexts, n_contexts = begin + first - plan.window, plan.block + 2 * plan.window
+        _point_at_rows(tables.w_in, scratch.ids, contexts, n_contexts, scratch.contexts, 0)
         for part in range(shape.n_wide):
             _average_contexts(shape.wide, part * part_bytes, plan, scratch, first)
         _average_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first)
