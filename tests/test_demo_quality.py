@@ -24,6 +24,7 @@ def corpus(demo_text: Path) -> EncodedCorpus:
 def wordsim(model: Embeddings) -> float:
     score = evaluate_pairs(model, read_pairs("wordsim353"))
     assert score.n_known > 150
+    assert score.spearman is not None
     return score.spearman
 
 

@@ -25,6 +25,8 @@ I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
 
 _JIT: dict[str, Any] = {"nogil": True, "cache": True}
+# For functions that only others call: no entry from Python, which compiles faster.
+_INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 PADDING = 8
 """Bytes that must exist behind the text and behind the word blob: words are loaded 8 bytes at a time."""
@@ -108,7 +110,7 @@ _multiply_and_fold: Any = intrinsic(_multiply_and_fold_maker)
 _prefetch: Any = intrinsic(_prefetch_maker)
 
 
-@njit(**_JIT)
+@njit(**_INNER)
 def _hash_word(data: U8, start: int, stop: int, key: U64) -> Any:
     """Hash bytes start..stop; return the hash and the slot key.
 
@@ -132,14 +134,14 @@ def _hash_word(data: U8, start: int, stop: int, key: U64) -> Any:
     return mixed, mixed | _LONG_WORD
 
 
-@njit(**_JIT)
+@njit(**_INNER)
 def _copy(source: U8, source_start: int, target: U8, target_start: int, n_bytes: int) -> None:
     """Copy bytes in a plain loop: a slice assignment takes numba half a second to compile."""
     for offset in range(n_bytes):
         target[target_start + offset] = source[source_start + offset]
 
 
-@njit(**_JIT)
+@njit(**_INNER)
 def _equal(a: U8, a_start: int, b: U8, b_start: int, n_bytes: int) -> bool:
     """Compare n_bytes >= 8 bytes, 8 at a time; the last 8 may overlap the ones before."""
     for offset in range(0, n_bytes - 8, 8):
@@ -148,7 +150,7 @@ def _equal(a: U8, a_start: int, b: U8, b_start: int, n_bytes: int) -> bool:
     return bool(_load_u64(a, a_start + n_bytes - 8) == _load_u64(b, b_start + n_bytes - 8))
 
 
-@njit(**_JIT)
+@njit(**_INNER)
 def _char_width(text: U8, position: int, end: int) -> int:
     """Return the bytes of the multi-byte character at `position`: 0 if invalid, -1 if the text ends inside.
 
@@ -177,7 +179,7 @@ def _char_width(text: U8, position: int, end: int) -> int:
     return width
 
 
-@njit(**_JIT)
+@njit(**_INNER)
 def _is_wide_space(text: U8, position: int) -> bool:
     """Tell whether the valid multi-byte character at `position` is white space to `str.split()`."""
     lead, second = text[position], text[position + 1]
