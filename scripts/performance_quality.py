@@ -4,7 +4,7 @@
     python scripts/performance_quality.py corpus.txt --results quality.jsonl --model cbow
 
 Trains gensim, the exact kernel, and the block kernel with every block size, number of negatives and learning
-rate, each with several seeds, and prints mean and standard deviation of loss, analogies (top 30,000 words)
+rate, or some of these (--trainers), each with several seeds, and prints mean and standard deviation of loss, analogies (top 30,000 words)
 and word similarity. Every result is added to the file at once; runs that are there are not done again, unless
 the source of w2v.training has changed.
 """
@@ -35,15 +35,19 @@ from w2v.embeddings import Embeddings
 from w2v.training.model import train_model
 
 Kind = dict[str, Any]
+TRAINERS = ("gensim", "exact", "block")
 
 
 def kinds(given: argparse.Namespace) -> Iterator[Kind]:
     """Yield what is trained: gensim, the exact kernel, the grid of blocks."""
-    yield {"trainer": "gensim", "alpha": GENSIM_ALPHA}
-    for alpha in given.alphas:
-        yield {"trainer": "exact", "alpha": alpha}
-    for block, negatives, alpha in itertools.product(given.blocks, given.negatives, given.alphas):
-        yield {"trainer": "block", "alpha": alpha, "block_size": block, "block_negatives": negatives}
+    if "gensim" in given.trainers:
+        yield {"trainer": "gensim", "alpha": GENSIM_ALPHA}
+    if "exact" in given.trainers:
+        for alpha in given.alphas:
+            yield {"trainer": "exact", "alpha": alpha}
+    if "block" in given.trainers:
+        for block, negatives, alpha in itertools.product(given.blocks, given.negatives, given.alphas):
+            yield {"trainer": "block", "alpha": alpha, "block_size": block, "block_negatives": negatives}
 
 
 class Laboratory:
@@ -126,6 +130,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("corpus", type=Path)
     options.add_argument("--model", choices=("sg", "cbow"), default="sg")
+    options.add_argument("--trainers", choices=TRAINERS, nargs="+", default=TRAINERS)
     options.add_argument("--blocks", type=int, nargs="+", default=[8, 16, 24, 32])
     options.add_argument("--negatives", type=int, nargs="+", default=[8, 16, 24, 32])
     options.add_argument("--alphas", type=float, nargs="+", help="default: 0.025 (sg), 0.1 (cbow)")
