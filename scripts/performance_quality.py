@@ -4,9 +4,9 @@
     python scripts/performance_quality.py corpus.txt --results quality.jsonl --model cbow
 
 Trains gensim, the exact kernel, and the block kernel with every block size, number of negatives and learning
-rate, or some of these (--trainers), each with several seeds, and prints mean and standard deviation of loss, analogies (top 30,000 words)
-and word similarity. Every result is added to the file at once; runs that are there are not done again, unless
-the source of w2v.training has changed.
+rate (or some of these: --trainers), each with several seeds, and prints mean and standard deviation of loss,
+analogies (top 30,000 words) and word similarity. Every result is added to the file at once; runs that are
+there are not done again, unless the source of w2v.training has changed.
 """
 
 from __future__ import annotations
