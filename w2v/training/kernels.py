@@ -33,6 +33,8 @@ from w2v.training.lanes import (
     load_int,
     load_lanes,
     multiply,
+    multiply_2_by_4,
+    multiply_2_by_6,
     plus_scaled,
     plus_scaled_2,
     prefetch,
@@ -41,13 +43,18 @@ from w2v.training.lanes import (
     splat,
     store_lanes,
     store_row,
-    store_sums,
     subtract,
     zero_row,
 )
 
 # "reassoc" and "contract" let LLVM reorder sums; full fastmath would break the search for NaN.
-_options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}, "error_model": "numpy"}
+# Without "_nrt", arrays' reference counts are left alone: they are atomic, and workers share the arrays.
+_options: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": {"reassoc", "contract"},
+    "error_model": "numpy",
+    "_nrt": False,
+}
 kernel: Callable[[Any], Any] = njit(cache=True, **_options)
 # Functions that only kernels call need no entry from Python; without it, compiling takes a third less time.
 helper: Callable[[Any], Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
@@ -146,32 +153,16 @@ def _prefetch_share(scratch, share, n_shares):
 
 
 @helper
-def _multiply_2_by_4(zero, n_bytes, rows, columns, out, out_bytes):
-    """Write the products of two rows with four columns to `out` and `out + out_bytes`, four numbers each.
-
-    `rows` and `columns` are addresses of addresses; a row has `n_bytes`.
-    """
-    row_0, row_1 = load_int(rows), load_int(rows + 8)
-    column_0, column_1 = load_int(columns), load_int(columns + 8)
-    column_2, column_3 = load_int(columns + 16), load_int(columns + 24)
-    a_0 = a_1 = a_2 = a_3 = b_0 = b_1 = b_2 = b_3 = splat(zero)
-    for k in range(0, n_bytes, LANES * size_of(zero)):
-        x = load_lanes(zero, row_0 + k)
-        y = load_lanes(zero, row_1 + k)
-        column = load_lanes(zero, column_0 + k)
-        a_0 = fma(x, column, a_0)
-        b_0 = fma(y, column, b_0)
-        column = load_lanes(zero, column_1 + k)
-        a_1 = fma(x, column, a_1)
-        b_1 = fma(y, column, b_1)
-        column = load_lanes(zero, column_2 + k)
-        a_2 = fma(x, column, a_2)
-        b_2 = fma(y, column, b_2)
-        column = load_lanes(zero, column_3 + k)
-        a_3 = fma(x, column, a_3)
-        b_3 = fma(y, column, b_3)
-    store_sums(out, a_0, a_1, a_2, a_3)
-    store_sums(out + out_bytes, b_0, b_1, b_2, b_3)
+def _multiply_pair(zero, n_bytes, rows, columns, n_columns, out, out_bytes):
+    """Write the logits of two rows against `n_columns` columns or up to 3 more."""
+    size = size_of(zero)
+    c = 0
+    while c + 6 <= n_columns:
+        multiply_2_by_6(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
+        c += 6
+    while c < n_columns:
+        multiply_2_by_4(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
+        c += 4
 
 
 @helper
@@ -186,11 +177,9 @@ def _multiply_block(zero, plan, scratch, band):
     for i in range(0, plan.block, 2):
         _prefetch_share(scratch, i // 2, plan.block // 2)
         rows, out = address_of(scratch.rows) + 8 * i, address_of(logits) + i * out_bytes
-        for c in range(0, plan.block_negatives, 4):
-            _multiply_2_by_4(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
+        _multiply_pair(zero, n_bytes, rows, columns, plan.block_negatives, out, out_bytes)
         begin = plan.block_negatives + i
-        for c in range(begin, begin + band + 2, 4):
-            _multiply_2_by_4(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
+        _multiply_pair(zero, n_bytes, rows, columns + 8 * begin, band + 2, out + size * begin, out_bytes)
 
 
 @helper
@@ -211,26 +200,28 @@ def _weigh_hits(plan, scratch, band, targets, word_id, m, first):
     **Updates** `is_target`. **Returns** their part of the loss, to be taken back.
     """
     loss = 0.0
-    for i in range(plan.block):
-        left, right = scratch.left[first + i], scratch.right[first + i]
-        for c in range(band + 1):
-            if scratch.ids[targets + i + c] == word_id:
-                weight = scratch.left_weights[left, c + 1] * scratch.right_weights[right, c + 1]
-                scratch.is_target[i, m] += weight
-                x = np.float64(scratch.logits[i, m])
-                loss += weight * (max(x, 0.0) + np.log1p(np.exp(-abs(x))))
+    for c in range(plan.block + band):
+        if scratch.ids[targets + c] == word_id:
+            for i in range(max(c - band, 0), min(c + 1, plan.block)):
+                left, right = scratch.left[first + i], scratch.right[first + i]
+                weight = scratch.left_weights[left, c - i + 1] * scratch.right_weights[right, c - i + 1]
+                if weight > 0:
+                    scratch.is_target[i, m] += weight
+                    x = np.float64(scratch.logits[i, m])
+                    loss += weight * (max(x, 0.0) + np.log1p(np.exp(-abs(x))))
     return loss * plan.negative / plan.block_negatives
 
 
 @helper
-def _take_back_hits(plan, scratch, first):
-    """Take the weighed pairs out of the negatives' gradients. **Updates** `logits`; clears `is_target`."""
+def _take_back_hits(plan, scratch, m, first):
+    """Take negative m's weighed pairs out of its gradients. **Updates** `logits`; clears `is_target`."""
     for i in range(plan.block):
-        pairs = scratch.left_totals[scratch.left[first + i]] + scratch.right_totals[scratch.right[first + i]]
-        for m in range(plan.block_negatives):
-            if scratch.is_target[i, m] > 0:
-                scratch.logits[i, m] *= (pairs - scratch.is_target[i, m]) / pairs
-                scratch.is_target[i, m] = 0
+        hit = scratch.is_target[i, m]
+        if hit > 0:
+            left, right = scratch.left[first + i], scratch.right[first + i]
+            pairs = scratch.left_totals[left] + scratch.right_totals[right]
+            scratch.logits[i, m] *= (pairs - hit) / pairs
+            scratch.is_target[i, m] = 0
 
 
 @helper
@@ -330,8 +321,9 @@ def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
         if scratch.seen[word_id & (SEEN_WORDS - 1)] == mark:
             hits += _weigh_hits(plan, scratch, band, targets, word_id, m, first)
     n_pairs, loss = _differentiate_block(zero, plan, scratch, band, first, alpha)
-    if hits > 0:
-        _take_back_hits(plan, scratch, first)
+    for m in range(plan.block_negatives):
+        if scratch.seen[scratch.negatives[negatives + m] & (SEEN_WORDS - 1)] == mark:
+            _take_back_hits(plan, scratch, m, first)
     for part in range(shape.n_wide):
         _update_part(shape.wide, part * part_bytes, plan, scratch, band)
     _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)

@@ -6,6 +6,7 @@ only. numba does not see an edit of this file when it looks for cached kernels: 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -215,24 +216,72 @@ def lane_sum(_context: Any, lanes: Any) -> Any:
     return lanes.dtype(lanes), generate
 
 
+def _sums(builder: Any, four: Sequence[Any]) -> Any:
+    """Return the sums of four times eight lanes: eight of each of four -> four -> two -> one."""
+
+    def fold(x: Any, y: Any, low: Iterable[int], high: Iterable[int]) -> Any:
+        return builder.fadd(_shuffle(builder, x, y, low), _shuffle(builder, x, y, high))
+
+    pairs = [
+        fold(x, y, (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)) for x, y in (four[:2], four[2:])
+    ]
+    halves = fold(pairs[0], pairs[1], (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
+    return fold(halves, halves, range(4), range(4, 8))
+
+
+def _products(builder: Any, dtype: types.Float, n_bytes: Any, rows: list[Any], columns: list[Any]) -> Any:
+    """Return the lanes of the products of all rows with all columns, given by their addresses."""
+    vector = _vector(dtype)
+    places = [[cgutils.alloca_once(builder, vector) for _ in columns] for _ in rows]
+    for place in itertools.chain(*places):
+        builder.store(ir.Constant(vector, None), place)
+    step = _I64(_lane_bytes(dtype))
+    with cgutils.for_range_slice(builder, _I64(0), n_bytes, step, _I64) as (k, _):
+        loaded = [_load(builder, builder.add(row, k), 0, vector) for row in rows]
+        for j, column in enumerate(columns):
+            y = _load(builder, builder.add(column, k), 0, vector)
+            for x, line in zip(loaded, places, strict=True):
+                builder.store(_call(builder, "fma", x, y, builder.load(line[j])), line[j])
+    return [[builder.load(place) for place in line] for line in places]
+
+
+def _multiply_2_by(n_columns: int) -> _Function:
+    def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        dtype = signature.args[0]
+        _, n_bytes, row_places, column_places, out, out_bytes = args
+        rows = [_load(builder, row_places, 8 * i, _I64) for i in range(2)]
+        columns = [_load(builder, column_places, 8 * j, _I64) for j in range(n_columns)]
+        first, second = _products(builder, dtype, n_bytes, rows, columns)
+        below = builder.add(out, out_bytes)
+        _store(builder, _sums(builder, first[:4]), out, 0)
+        _store(builder, _sums(builder, second[:4]), below, 0)
+        if n_columns == 6:
+            rest = _sums(builder, first[4:] + second[4:])
+            place = 4 * int(dtype.bitwidth) // 8
+            _store(builder, _shuffle(builder, rest, rest, (0, 1)), out, place)
+            _store(builder, _shuffle(builder, rest, rest, (2, 3)), below, place)
+        return _context.get_dummy_value()
+
+    return generate
+
+
 @_intrinsic
-def store_sums(_context: Any, address: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Write the four numbers sum(a), sum(b), sum(c), sum(d) to an address."""
+def multiply_2_by_4(
+    _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+) -> Any:
+    """Write the products of two rows with four columns to `out` and `out + below`, four numbers each.
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        def fold(x: Any, y: Any, low: Iterable[int], high: Iterable[int]) -> Any:
-            return builder.fadd(_shuffle(builder, x, y, low), _shuffle(builder, x, y, high))
+    `rows` and `columns` are addresses of addresses; a row has `n_bytes`; `zero` says of which dtype.
+    """
+    return types.void(zero, *[types.int64] * 5), _multiply_2_by(4)
 
-        # Eight lanes of each of four -> four of each of two pairs -> two of each of four -> one of each.
-        pairs = [
-            fold(x, y, (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15))
-            for x, y in (args[1:3], args[3:5])
-        ]
-        halves = fold(pairs[0], pairs[1], (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
-        _store(builder, fold(halves, halves, range(4), range(4, 8)), args[0], 0)
-        return context.get_dummy_value()
 
-    return types.void(types.int64, a, b, c, d), generate
+@_intrinsic
+def multiply_2_by_6(
+    _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+) -> Any:
+    """Write the products of two rows with six columns: more sums under way hide the latency better."""
+    return types.void(zero, *[types.int64] * 5), _multiply_2_by(6)
 
 
 @_intrinsic
