@@ -84,7 +84,7 @@ def advice(corpus: EncodedCorpus, config: TrainConfig) -> list[str]:
 
 
 def describe_origin(corpus: EncodedCorpus, config: TrainConfig) -> dict[str, Any]:
-    """Return what a model tells of its origin: settings, corpus, versions; no paths, no dates."""
+    """Return what a model tells of its origin: settings, corpus, how it was read, versions; no dates."""
     return {
         "training": dataclasses.asdict(config),
         "corpus": {
