@@ -102,9 +102,9 @@ class TrainConfig(_Checked):
     )
     workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
-    block_size: int = setting(16, "Positions a block (block kernel; even).", low=2, high=1_024)
+    block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
     block_negatives: int = setting(
-        16, "Negatives shared by a block (block kernel; a multiple of 8).", low=8, high=1_024
+        24, "Negatives shared by a block (block kernel; a multiple of 8).", low=8, high=1_024
     )
     cbow_update: str = setting(
         "corrected",
