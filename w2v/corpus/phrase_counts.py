@@ -10,15 +10,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
-U8: TypeAlias = NDArray[np.uint8]
-I32: TypeAlias = NDArray[np.int32]
-I64: TypeAlias = NDArray[np.int64]
-U64: TypeAlias = NDArray[np.uint64]
+from w2v.corpus.scan import I32, I64, U8, U64, prefetch
+
 Flags: TypeAlias = NDArray[np.bool_]
 
 _JIT: dict[str, Any] = {"nogil": True, "cache": True}
@@ -37,24 +33,6 @@ _SHIFT = np.uint64(32)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MULTIPLIER_2 = np.uint64(0xD6E8FEB86659FD93)
 _NONE = np.int64(-1)
-
-
-def _prefetch_maker(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of array.flat[index], to be read and written soon."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
-        builder.call(function, [pointer, number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), codegen
-
-
-_prefetch: Any = intrinsic(_prefetch_maker)
 
 
 @njit(**_JIT)
@@ -174,7 +152,7 @@ def count_pairs(pairs: U64, first: int, stop: int, table: U64, state: I64) -> in
     for number in range(first, stop):
         if number + _AHEAD < stop:
             ahead = _slot_of(pairs[number + _AHEAD, WORDS], pairs[number + _AHEAD, COUNT], mask)
-            _prefetch(table, np.int64(ahead) * N_COLUMNS)
+            prefetch(table, np.int64(ahead) * N_COLUMNS)
         slot = find(table, pairs[number, WORDS], pairs[number, COUNT])
         if table[slot, COUNT] == 0:
             if 3 * (state[N_PAIRS] + 1) > 2 * len(table):

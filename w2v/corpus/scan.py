@@ -107,7 +107,7 @@ def _prefetch_maker(typing_context: Any, array: Any, index: Any) -> Any:
 _load_u64: Any = intrinsic(_load_u64_maker)
 _trailing_zeros: Any = intrinsic(_trailing_zeros_maker)
 _multiply_and_fold: Any = intrinsic(_multiply_and_fold_maker)
-_prefetch: Any = intrinsic(_prefetch_maker)
+prefetch: Any = intrinsic(_prefetch_maker)
 
 
 @njit(**_INNER)
@@ -305,7 +305,7 @@ def number_words(
     mask = np.uint64(len(slots) - 1)
     for word in range(first, n_words):
         if word + _WORDS_AHEAD < n_words:
-            _prefetch(slots, np.int64(words[word + _WORDS_AHEAD, _HASH] & mask) * 2)
+            prefetch(slots, np.int64(words[word + _WORDS_AHEAD, _HASH] & mask) * 2)
         start = np.int64(words[word, START])
         n_bytes = np.int64(words[word, STOP]) - start
         slot = words[word, _HASH] & mask
