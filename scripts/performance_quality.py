@@ -133,14 +133,14 @@ def main() -> None:
     options.add_argument("--trainers", choices=TRAINERS, nargs="+", default=TRAINERS)
     options.add_argument("--blocks", type=int, nargs="+", default=[8, 16, 24, 32])
     options.add_argument("--negatives", type=int, nargs="+", default=[8, 16, 24, 32])
-    options.add_argument("--alphas", type=float, nargs="+", help="default: 0.025 (sg), 0.1 (cbow)")
+    options.add_argument("--alphas", type=float, nargs="+", help="default: 0.025 (sg), 0.12 (cbow)")
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--epochs", type=int, default=5)
     options.add_argument("--vector-size", type=int, default=100)
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--results", type=Path, help="JSON lines, added to and taken up again")
     given = options.parse_args()
-    given.alphas = given.alphas or [0.025 if given.model == "sg" else 0.1]
+    given.alphas = given.alphas or [0.025 if given.model == "sg" else 0.12]
     with tempfile.TemporaryDirectory() as folder:
         laboratory = Laboratory(given, Path(folder))
         print(

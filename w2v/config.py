@@ -138,7 +138,7 @@ def default_alpha(config: TrainConfig) -> float:
     """Return the learning rate at the start for a model whose `alpha` is None."""
     if config.model == "sg" or config.cbow_update == "original":
         return 0.025
-    return 0.1
+    return 0.12
 
 
 TokenizerChoice: TypeAlias = "str | Callable[[str], Iterable[str]] | None"
