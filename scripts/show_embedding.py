@@ -2,6 +2,8 @@
 
 import sys
 
+import torch
+
 import w2v
 import w2v.pytorch
 
@@ -9,7 +11,7 @@ import w2v.pytorch
 def main(path: str, word: str) -> None:
     model = w2v.load(path)
     embedding = w2v.pytorch.load_embedding(model, freeze=True)
-    print(embedding)
+    print(f"{embedding}, an nn.Embedding: {isinstance(embedding, torch.nn.Embedding)}")
     row_id = embedding.vocab.token_id(word)
     row = embedding.weight[row_id]
     print(f"row {row_id} is {word!r}: {[round(number, 4) for number in row[:5].tolist()]} ...")
