@@ -33,6 +33,7 @@ from w2v.training.lanes import (
     load_int,
     load_lanes,
     multiply,
+    multiply_2_by_2,
     multiply_2_by_4,
     multiply_2_by_6,
     plus_scaled,
@@ -154,15 +155,16 @@ def _prefetch_share(scratch, share, n_shares):
 
 @helper
 def _multiply_pair(zero, n_bytes, rows, columns, n_columns, out, out_bytes):
-    """Write the logits of two rows against `n_columns` columns or up to 3 more."""
+    """Write the logits of two rows against `n_columns` columns, an even number."""
     size = size_of(zero)
     c = 0
     while c + 6 <= n_columns:
         multiply_2_by_6(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
         c += 6
-    while c < n_columns:
+    if c + 4 == n_columns:
         multiply_2_by_4(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
-        c += 4
+    elif c + 2 == n_columns:
+        multiply_2_by_2(zero, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
 
 
 @helper

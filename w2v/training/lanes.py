@@ -253,11 +253,12 @@ def _multiply_2_by(n_columns: int) -> _Function:
         columns = [_load(builder, column_places, 8 * j, _I64) for j in range(n_columns)]
         first, second = _products(builder, dtype, n_bytes, rows, columns)
         below = builder.add(out, out_bytes)
-        _store(builder, _sums(builder, first[:4]), out, 0)
-        _store(builder, _sums(builder, second[:4]), below, 0)
-        if n_columns == 6:
-            rest = _sums(builder, first[4:] + second[4:])
-            place = 4 * int(dtype.bitwidth) // 8
+        if n_columns >= 4:
+            _store(builder, _sums(builder, first[:4]), out, 0)
+            _store(builder, _sums(builder, second[:4]), below, 0)
+        if n_columns % 4:
+            rest = _sums(builder, first[-2:] + second[-2:])
+            place = (n_columns - 2) * int(dtype.bitwidth) // 8
             _store(builder, _shuffle(builder, rest, rest, (0, 1)), out, place)
             _store(builder, _shuffle(builder, rest, rest, (2, 3)), below, place)
         return _context.get_dummy_value()
@@ -266,22 +267,31 @@ def _multiply_2_by(n_columns: int) -> _Function:
 
 
 @_intrinsic
+def multiply_2_by_6(
+    _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+) -> Any:
+    """Write the products of two rows with six columns to `out` and `out + below`, six numbers each.
+
+    `rows` and `columns` are addresses of addresses; a row has `n_bytes`; `zero` says of which dtype. Twelve
+    sums under way hide the latency of a multiply-add better than eight.
+    """
+    return types.void(zero, *[types.int64] * 5), _multiply_2_by(6)
+
+
+@_intrinsic
 def multiply_2_by_4(
     _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
-    """Write the products of two rows with four columns to `out` and `out + below`, four numbers each.
-
-    `rows` and `columns` are addresses of addresses; a row has `n_bytes`; `zero` says of which dtype.
-    """
+    """Do the same with four columns."""
     return types.void(zero, *[types.int64] * 5), _multiply_2_by(4)
 
 
 @_intrinsic
-def multiply_2_by_6(
+def multiply_2_by_2(
     _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
-    """Write the products of two rows with six columns: more sums under way hide the latency better."""
-    return types.void(zero, *[types.int64] * 5), _multiply_2_by(6)
+    """Do the same with two columns."""
+    return types.void(zero, *[types.int64] * 5), _multiply_2_by(2)
 
 
 @_intrinsic
