@@ -58,8 +58,9 @@ def test_the_estimate_grows_with_what_costs() -> None:
     assert cost(workers=2) == pytest.approx(cost() / 2)
     assert cost() < cost(window=10) < cost(window=20)
     assert cost() < cost(vector_size=300)
-    assert cost() < cost(negative=15)
-    assert cost() < cost(kernel="exact")
+    assert cost() < cost(block_negatives=48)
+    assert cost() < cost(kernel="exact") < cost(kernel="exact", negative=15)
+    assert cost(model="cbow") == cost(model="cbow", window=20)  # running sums
     big = estimate(counts, n_tokens, TrainConfig(vector_size=200))
     small = estimate(counts, n_tokens, TrainConfig(vector_size=100))
     assert big.memory_bytes - small.memory_bytes >= 2 * 4 * 100 * 5_000

@@ -131,25 +131,27 @@ def estimate(counts: NDArray[np.int64], n_tokens: int, config: TrainConfig) -> E
     return Estimate(len(counts), round(trained), int(memory), 2 * matrix + 12 * len(counts), seconds)
 
 
-# Microseconds a trained token, measured on one core at 2.6 GHz: D = 100, window 5, 5 negatives.
-_MICROSECONDS = {
-    ("sg", "block"): 0.63,
-    ("sg", "exact"): 3.2,
-    ("cbow", "block"): 0.64,
-    ("cbow", "exact"): 0.8,
-}
+# Seconds a trained token, measured on one core at 2.6 GHz. Block kernels: one part whatever the settings, and
+# one for each number of each column that a position meets. Exact kernels: D = 100, window 5, 5 negatives.
+_BLOCK_SECONDS, _BLOCK_SECONDS_A_NUMBER = 60e-9, 0.13e-9
+_EXACT_SECONDS = {"sg": 3.2e-6, "cbow": 0.8e-6}
+_CBOW_COLUMNS = 8  # what the running sums over the contexts cost, in columns
 _PADDING = 1.1
 _BYTES_A_WORD = 300
 _BASE_BYTES = 250e6
 
 
 def _seconds_an_epoch(n_tokens: int, trained: float, config: TrainConfig) -> float:
-    """Scale the measured cost of a trained token; the factors fit runs at 3 times the default of each."""
-    is_sg, is_block = config.model == "sg", config.kernel == "block"
-    cost = 1e-6 * _MICROSECONDS[config.model, config.kernel]
-    cost *= 0.45 + 0.55 * config.vector_size / 100
-    cost *= config.window / 5 if is_sg else 0.3 + 0.7 * config.window / 5
-    cost *= 0.6 + 0.4 * config.negative / 5 if is_block else 0.2 + 0.8 * config.negative / 5
+    """Scale the measured cost of a trained token."""
+    is_sg = config.model == "sg"
+    if config.kernel == "block":
+        columns = config.block_negatives + (2 * config.window + 2 if is_sg else _CBOW_COLUMNS)
+        cost = _BLOCK_SECONDS + _BLOCK_SECONDS_A_NUMBER * config.vector_size * columns
+    else:
+        cost = _EXACT_SECONDS[config.model]
+        cost *= 0.45 + 0.55 * config.vector_size / 100
+        cost *= config.window / 5 if is_sg else 0.3 + 0.7 * config.window / 5
+        cost *= 0.2 + 0.8 * config.negative / 5
     return (trained * cost + n_tokens * 5e-9) / config.workers
 
 
