@@ -145,7 +145,7 @@ def _look_ahead(tables, plan, scratch, negatives, inputs, targets):
 
 @helper
 def _prefetch_share(scratch, share, n_shares):
-    """Ask for one share of the rows ahead: a little at a time, since few cache misses can be under way."""
+    """Ask to write one share of the rows ahead: a little at a time, as few cache misses can be under way."""
     n, n_bytes = len(scratch.ahead), scratch.buffer.strides[0]
     for i in range(share * n // n_shares, (share + 1) * n // n_shares):
         row = scratch.ahead[i]

@@ -130,12 +130,15 @@ def load_int(_context: Any, address: Any) -> Any:
 
 @_intrinsic
 def prefetch(_context: Any, address: Any) -> Any:
-    """Ask for the cache line at an address, into the second level: the first is full of the current block."""
+    """Ask for the cache line at an address, to write it: then it need not be taken from another core twice.
+
+    Into the second level: the first is full of the current block.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [_I8_POINTER, _I32, _I32, _I32])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.inttoptr(args[0], _I8_POINTER), _I32(0), _I32(2), _I32(1)])
+        builder.call(function, [builder.inttoptr(args[0], _I8_POINTER), _I32(1), _I32(2), _I32(1)])
         return context.get_dummy_value()
 
     return types.void(types.int64), generate
