@@ -135,7 +135,9 @@ def write_plot(records: Sequence[dict[str, Any]], machine: Machine, path: Path) 
 
     settings = [setting for setting in SWEEPS if any(record["setting"] == setting for record in records)]
     figure = Figure(figsize=(3.6 * min(3, len(settings)), 3.0 * -(-len(settings) // 3)), layout="constrained")
-    grid = figure.subplots(-(-len(settings) // 3), min(3, len(settings)), squeeze=False).flat
+    grid = list(figure.subplots(-(-len(settings) // 3), min(3, len(settings)), squeeze=False).flat)
+    for axes in grid[len(settings) :]:
+        axes.remove()
     for axes, setting in zip(grid, settings, strict=False):
         for model, color in zip(MODELS, ("#1f6fb4", "#d9822b"), strict=True):
             found = [r for r in records if (r["model"], r["setting"]) == (model, setting)]
