@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from w2v.corpus.demo import write_demo
 # The first example of a compiled loop waits for the compiler; the same examples every time.
 settings.register_profile("w2v", deadline=None, derandomize=True)
 settings.load_profile("w2v")
+
+
+# A shell starts jobs in the background with Ctrl-C ignored, and their children would ignore it too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
