@@ -43,6 +43,8 @@ class Case:
         alpha: tuple[float, float] = (0.2, 0.1),
         dtype: type = np.float64,
         words: int = VOCAB,
+        workers: int = 1,
+        own_rows: int = 0,
     ) -> None:
         random = np.random.default_rng(3)
         tokens = np.minimum(random.geometric(0.15, sum(lengths)) - 1, words + 2).astype(np.int32)
@@ -52,7 +54,7 @@ class Case:
         sampler = NegativeSampler.build(counts, 0.75, scale)
         self.kernel, self.oracle = KERNELS[model, kernel]
         self.shape = make_shape(vector_size, dtype)
-        self.plan = Plan(window, negative, int(shrink), int(corrected), block, 16)
+        self.plan = Plan(window, negative, int(shrink), int(corrected), block, 16, workers, own_rows)
         self.weights = random.normal(0, vector_size**-0.5, (2, words, vector_size))
         self.w_in, self.w_out = (aligned_zeros(words, row_length(self.shape), dtype) for _ in range(2))
         for padded, weights in zip((self.w_in, self.w_out), self.weights, strict=True):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 CACHE_LINE = 64  # bytes
 SEEN_WORDS = 512  # a power of 2
 EXACT_SHIFT = 16  # the exact kernels draw negatives with 48 random bits
+SHARED_BLOCKS = 64  # a worker's own rows are shared after so many blocks
 EDGE = 16  # spare positions around a job's tokens and columns, so that whole tiles may be read past the end
 
 
@@ -48,6 +49,8 @@ class Plan(NamedTuple):
         0 or 1: windows shrink at random; CBOW's gradient is divided by the number of contexts.
     block, block_negatives : int
         B positions (even) and M shared negatives (a multiple of 8) a block.
+    workers, own_rows : int
+        Threads; block kernels: of how many words, the most frequent ones, each has its own rows.
     """
 
     window: int
@@ -56,6 +59,8 @@ class Plan(NamedTuple):
     corrected: int
     block: int
     block_negatives: int
+    workers: int
+    own_rows: int
 
 
 class Shape(NamedTuple):
@@ -126,6 +131,10 @@ class Scratch(NamedTuple):
         Their sums: a row's pairs.
     buffer : ndarray of float, shape (3B + 2w + 1, padded D)
         Gradients of the rows; for CBOW also the means, and running sums over the contexts.
+    own_in, own_out : ndarray of float, shape (own_rows, padded D)
+        This worker's copies of the first rows of `w_in` and `w_out`.
+    old_in, old_out : ndarray of float, shape (own_rows, padded D)
+        What these were when they were last shared.
     """
 
     state: Any
@@ -147,3 +156,7 @@ class Scratch(NamedTuple):
     left_totals: Any
     right_totals: Any
     buffer: Any
+    own_in: Any
+    own_out: Any
+    old_in: Any
+    old_out: Any

@@ -1,6 +1,6 @@
-"""The exact kernels, one update a pair as in word2vec.c: the yardstick. Signature and draws: `kernels`.
+"""The exact kernels, one update a pair as in word2vec.c: the yardstick. Signature: `kernels`; draws: `draws`.
 
-numba does not see an edit of `kernels.py` when it looks for these kernels in its cache: edit this file too.
+numba does not see an edit of `draws.py` when it looks for these kernels in its cache: edit this file too.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from w2v.training.arguments import EDGE, EXACT_SHIFT
-from w2v.training.kernels import draw_width, find_word, gather_job, helper, kernel, random_bits
+from w2v.training.draws import draw_width, find_word, gather_job, helper, kernel, random_bits
 from w2v.training.lanes import LANES, address_of, fma, lane_sum, load_lanes, size_of, splat, store_lanes
 
 

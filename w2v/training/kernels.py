@@ -1,29 +1,22 @@
-"""The block kernels, skip-gram and CBOW with negative sampling, and the draws that all kernels share.
+"""The block kernels: skip-gram and CBOW with negative sampling.
 
 One call trains one job, a run of raw tokens, and returns (tokens kept, pairs, loss). Names: `w_in` (V, D) is
 word2vec's syn0, `w_out` (V, D) its syn1neg; rows are padded with zeros to whole lanes. All four kernels have
 one signature, `kernel(tables, plan, shape, scratch, job)`.
 
-Draws. A job has a generator of its own (SplitMix64, Steele et al. 2014), so what it draws depends on its seed
-alone, never on which worker runs it. In this order: one draw a token of the vocabulary (subsampling); then,
-for the exact kernels, at each centre one draw for the window (if it shrinks) and K draws a pair (CBOW: a
-centre) for the negatives; for the block kernels one draw a centre for the windows (CBOW, if they shrink),
-then M draws a block for its negatives.
-
 Race (Hogwild, Recht et al. 2011). Workers add to `w_in` and `w_out` without locks. A worker may read a row
 that another is writing, or lose an addition to it; rows are many and updates small, so the loss of a few
-changes nothing that can be measured, but two runs with several workers are not bit-equal.
+changes nothing that can be measured, but two runs with several workers are not bit-equal. Frequent words,
+whose rows would travel between cores all the time, are different: each worker has its own copy of these rows,
+and every some blocks moves the shared ones by its share, one by the number of workers, of what it added.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS
+from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS, SHARED_BLOCKS
+from w2v.training.draws import draw_width, find_word, gather_job, helper, kernel, random_bits
 from w2v.training.lanes import (
     LANES,
     add_row,
@@ -48,76 +41,6 @@ from w2v.training.lanes import (
     zero_row,
 )
 
-# "reassoc" and "contract" let LLVM reorder sums; full fastmath would break the search for NaN.
-# Without "_nrt", arrays' reference counts are left alone: they are atomic, and workers share the arrays.
-_options: dict[str, Any] = {
-    "nogil": True,
-    "fastmath": {"reassoc", "contract"},
-    "error_model": "numpy",
-    "_nrt": False,
-}
-kernel: Callable[[Any], Any] = njit(cache=True, **_options)
-# Functions that only kernels call need no entry from Python; without it, compiling takes a third less time.
-helper: Callable[[Any], Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
-
-
-@helper
-def random_bits(state):
-    """Return 64 random bits and move the state, uint64 of shape (1,), on (SplitMix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@helper
-def draw_width(plan, state):
-    """Return a window, 1 .. plan.window, or plan.window itself if windows do not shrink."""
-    if not plan.shrink:
-        return plan.window
-    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(plan.window)) >> np.uint64(32)) + 1
-
-
-@helper
-def find_word(tables, point):
-    """Return the word in whose stretch of the cumulative distribution a point lies."""
-    word_id = tables.guide[np.int64(point >> tables.guide_shift)]
-    while tables.cdf[word_id] <= point:
-        word_id += 1
-    return np.int64(word_id)
-
-
-@helper
-def gather_job(tables, plan, scratch, job):
-    """Subsample a job's tokens into one flat run that crosses sentence ends (Mikolov et al. 2013b, 2.3).
-
-    **Updates** `ids`, `left`, `right`; behind the run stand positions of word 0 without contexts, enough to
-    fill the last block. **Returns** n, the tokens kept.
-    """
-    ids, left, right, state = scratch.ids, scratch.left, scratch.right, scratch.state
-    first = plan.window + EDGE
-    n = 0
-    position, sentence = job.start, job.sentence
-    while position < job.stop:
-        end = min(tables.offsets[sentence + 1], job.stop)
-        begin = n
-        for place in range(position, end):
-            token = tables.tokens[place]
-            ids[first + n] = token
-            if token < len(tables.keep):
-                n += np.uint32(random_bits(state) >> np.uint64(32)) <= tables.keep[token]
-        for i in range(begin, n):
-            left[i] = min(i - begin, plan.window)
-            right[i] = min(n - 1 - i, plan.window)
-        position = end
-        sentence += 1
-    for i in range(first + n, first + n + 2 * plan.block + plan.window + EDGE):
-        ids[i] = 0
-    for i in range(n, n + plan.block):
-        left[i] = right[i] = 0
-    return n
-
 
 @helper
 def _draw_negatives(tables, n, scratch, first):
@@ -128,19 +51,46 @@ def _draw_negatives(tables, n, scratch, first):
 
 
 @helper
-def _point_at_rows(weights, ids, first, n, addresses, begin):
-    base, n_bytes = address_of(weights), weights.strides[0]
+def _point_at_rows(weights, own, ids, first, n, addresses, begin):
+    """Write the addresses of words' rows: of the worker's own copy where it has one."""
+    base, own_base, n_own, n_bytes = address_of(weights), address_of(own), len(own), weights.strides[0]
     for i in range(n):
-        addresses[begin + i] = base + ids[first + i] * n_bytes
+        word_id = ids[first + i]
+        addresses[begin + i] = (own_base if word_id < n_own else base) + word_id * n_bytes
+
+
+@helper
+def _share_rows(zero, weights, own, old, share):
+    """Give all workers this one's share of what it added to its own rows, and take what the others added.
+
+    **Updates** `weights`, `own`, and `old`, which is what `own` was after the last call. **Race** `weights`.
+    """
+    theirs, mine, before, part = address_of(weights), address_of(own), address_of(old), splat(share)
+    for k in range(0, len(own) * own.strides[0], size_of(zero) * LANES):
+        added = subtract(load_lanes(zero, mine + k), load_lanes(zero, before + k))
+        lanes = fma(part, added, load_lanes(zero, theirs + k))
+        store_lanes(theirs + k, lanes)
+        store_lanes(mine + k, lanes)
+        store_lanes(before + k, lanes)
+
+
+@helper
+def _share_all(tables, plan, scratch, zero):
+    share = tables.w_in.dtype.type(1) / tables.w_in.dtype.type(plan.workers)
+    _share_rows(zero, tables.w_in, scratch.own_in, scratch.old_in, share)
+    _share_rows(zero, tables.w_out, scratch.own_out, scratch.old_out, share)
 
 
 @helper
 def _look_ahead(tables, plan, scratch, negatives, inputs, targets):
     """Note which rows the next block will need: its negatives, inputs and targets, by their first places."""
     ahead, block = scratch.ahead, plan.block
-    _point_at_rows(tables.w_out, scratch.negatives, negatives, plan.block_negatives, ahead, 0)
-    _point_at_rows(tables.w_in, scratch.ids, inputs, block, ahead, plan.block_negatives)
-    _point_at_rows(tables.w_out, scratch.ids, targets, block, ahead, plan.block_negatives + block)
+    _point_at_rows(
+        tables.w_out, scratch.own_out, scratch.negatives, negatives, plan.block_negatives, ahead, 0
+    )
+    _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, inputs, block, ahead, plan.block_negatives)
+    begin = plan.block_negatives + block
+    _point_at_rows(tables.w_out, scratch.own_out, scratch.ids, targets, block, ahead, begin)
 
 
 @helper
@@ -311,9 +261,18 @@ def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
     zero = shape.tail[0]
     part_bytes = len(shape.wide) * LANES * size_of(zero)
     targets = plan.window + EDGE + first - band // 2
-    _point_at_rows(tables.w_out, scratch.negatives, negatives, plan.block_negatives, scratch.columns, 0)
     _point_at_rows(
-        tables.w_out, scratch.ids, targets, plan.block + band + 2, scratch.columns, plan.block_negatives
+        tables.w_out,
+        scratch.own_out,
+        scratch.negatives,
+        negatives,
+        plan.block_negatives,
+        scratch.columns,
+        0,
+    )
+    n_targets = plan.block + band + 2
+    _point_at_rows(
+        tables.w_out, scratch.own_out, scratch.ids, targets, n_targets, scratch.columns, plan.block_negatives
     )
     _multiply_block(zero, plan, scratch, band)
     mark = _note_targets(plan, scratch, band, targets)
@@ -351,10 +310,12 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
     negatives = np.int64(0)
     _draw_negatives(tables, n_negatives, scratch, negatives)
     for first in range(0, n, plan.block):
+        if first % (SHARED_BLOCKS * plan.block) == 0:
+            _share_all(tables, plan, scratch, zero)
         _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
         ahead = begin + first + plan.block
         _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead, ahead + plan.window)
-        _point_at_rows(tables.w_in, scratch.ids, begin + first, plan.block, scratch.rows, 0)
+        _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, begin + first, plan.block, scratch.rows, 0)
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
         block_pairs, block_loss = _train_block(
             tables, plan, shape, scratch, 2 * plan.window, first, negatives, alpha
@@ -370,6 +331,7 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
         n_pairs += block_pairs
         loss += block_loss
         negatives = n_negatives - negatives
+    _share_all(tables, plan, scratch, zero)
     return n, n_pairs, loss
 
 
@@ -456,23 +418,26 @@ def train_cbow_block(tables, plan, shape, scratch, job):
 
     **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
     """
+    zero = shape.tail[0]
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
     _draw_windows(plan, scratch, n)
     begin, n_negatives = plan.window + EDGE, plan.block_negatives
     n_bytes = scratch.buffer.strides[0]
-    part_bytes = len(shape.wide) * LANES * size_of(shape.tail[0])
+    part_bytes = len(shape.wide) * LANES * size_of(zero)
     for i in range(plan.block):
         scratch.rows[i] = address_of(scratch.buffer) + (plan.block + i) * n_bytes
     n_pairs = loss = 0.0
     negatives = np.int64(0)
     _draw_negatives(tables, n_negatives, scratch, negatives)
     for first in range(0, n, plan.block):
+        if first % (SHARED_BLOCKS * plan.block) == 0:
+            _share_all(tables, plan, scratch, zero)
         _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
         ahead = begin + first + plan.block
         _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead + plan.window, ahead)
         contexts, n_contexts = begin + first - plan.window, plan.block + 2 * plan.window
-        _point_at_rows(tables.w_in, scratch.ids, contexts, n_contexts, scratch.contexts, 0)
+        _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, contexts, n_contexts, scratch.contexts, 0)
         for part in range(shape.n_wide):
             _average_contexts(shape.wide, part * part_bytes, plan, scratch, first)
         _average_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first)
@@ -486,4 +451,5 @@ def train_cbow_block(tables, plan, shape, scratch, job):
         n_pairs += block_pairs
         loss += block_loss
         negatives = n_negatives - negatives
+    _share_all(tables, plan, scratch, zero)
     return n, n_pairs, loss

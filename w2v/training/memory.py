@@ -12,10 +12,14 @@ from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS, Plan, Scratch, 
 from w2v.training.lanes import LANES
 
 _ROWS_AT_ONCE = 65_536
+# Words that are in nearly every block; of a small vocabulary fewer, as own rows learn a little slower.
+_OWN_ROWS = int(__import__("os").environ.get("HOT", "64"))
+_WORDS_AN_OWN_ROW = 256
 
 
-def make_plan(config: TrainConfig) -> Plan:
+def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
     """Turn settings into the kernels' plan."""
+    has_own_rows = workers > 1 and config.kernel == "block"
     return Plan(
         window=config.window,
         negative=config.negative,
@@ -23,6 +27,8 @@ def make_plan(config: TrainConfig) -> Plan:
         corrected=int(config.cbow_update == "corrected"),
         block=config.block_size,
         block_negatives=config.block_negatives,
+        workers=workers,
+        own_rows=min(_OWN_ROWS, n_words // _WORDS_AN_OWN_ROW) if has_own_rows else 0,
     )
 
 
@@ -89,6 +95,9 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
     block, n_negatives, window = plan.block, plan.block_negatives, plan.window
     n_positions = longest_job + 2 * (window + EDGE) + 2 * block + EDGE
     n_columns = n_negatives + block + 2 * window + EDGE
+    own_in, own_out, old_in, old_out = (
+        aligned_zeros(plan.own_rows, row_length(shape), dtype) for _ in range(4)
+    )
     ids, left, right, low, high = (np.zeros(n_positions, np.int32) for _ in range(5))
     return Scratch(
         state=np.zeros(1, np.uint64),
@@ -106,6 +115,10 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
         is_target=aligned_zeros(block, n_negatives, dtype),
         seen=np.zeros(SEEN_WORDS + 1, np.int64),
         buffer=aligned_zeros(3 * block + 2 * window + 1, row_length(shape), dtype),
+        own_in=own_in,
+        own_out=own_out,
+        old_in=old_in,
+        old_out=old_out,
         **(_skipgram_weights if model == "sg" else _cbow_weights)(plan, dtype),
     )
 

@@ -115,11 +115,12 @@ class _Run:
     @classmethod
     def prepare(cls, corpus: EncodedCorpus, config: TrainConfig) -> _Run:
         """Make tables, weights and scratch, and have the kernel compiled."""
-        plan, shape = make_plan(config), make_shape(config.vector_size)
+        shape = make_shape(config.vector_size)
         wanted = max(_FEWEST_JOB_TOKENS, corpus.n_tokens // _FEWEST_JOBS)
         borders = job_borders(corpus.offsets, min(wanted, _MOST_JOB_TOKENS[config.kernel]))
         longest = int(np.diff(borders).max())
         workers = min(config.workers, len(borders) - 1)
+        plan = make_plan(config, workers, len(corpus.vocab))
         kernel = _KERNELS[config.model, config.kernel]
         run = cls(
             corpus=corpus,
