@@ -195,7 +195,7 @@ def test_negative_alpha_schedule_and_odd_blocks_are_refused() -> None:
         TrainConfig(alpha=0.01, min_alpha=0.02)
     with pytest.raises(ConfigError, match="block_size must be even"):
         TrainConfig(block_size=7)
-    with pytest.raises(ConfigError, match="block_negatives must be a multiple of 8"):
+    with pytest.raises(ConfigError, match="block_negatives must be even"):
         TrainConfig(block_negatives=12)
     with pytest.raises(ConfigError, match="window must be at least 1"):
         TrainConfig(window=0)

@@ -103,9 +103,7 @@ class TrainConfig(_Checked):
     workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
     block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
-    block_negatives: int = setting(
-        24, "Negatives shared by a block (block kernel; a multiple of 8).", low=8, high=1_024
-    )
+    block_negatives: int = setting(24, "Negatives shared by a block (block kernel; even).", low=8, high=1_024)
     cbow_update: str = setting(
         "corrected",
         "corrected: the gradient of the mean (Irsoy et al. 2020); original: word2vec.c's and gensim's.",
@@ -116,8 +114,8 @@ class TrainConfig(_Checked):
         super().__post_init__()
         if self.block_size % 2:
             raise ConfigError(f"block_size must be even; got {self.block_size}")
-        if self.block_negatives % 8:
-            raise ConfigError(f"block_negatives must be a multiple of 8; got {self.block_negatives}")
+        if self.block_negatives % 2:
+            raise ConfigError(f"block_negatives must be even; got {self.block_negatives}")
         if self.alpha is not None and self.min_alpha > self.alpha:
             raise ConfigError(f"min_alpha must be at most alpha, {self.alpha:g}; got {self.min_alpha:g}")
 

@@ -48,7 +48,7 @@ class Plan(NamedTuple):
     shrink, corrected : int
         0 or 1: windows shrink at random; CBOW's gradient is divided by the number of contexts.
     block, block_negatives : int
-        B positions (even) and M shared negatives (a multiple of 8) a block.
+        B positions (even) and M shared negatives (even) a block.
     workers, own_rows : int
         Threads; block kernels: of how many words, the most frequent ones, each has its own rows.
     """
@@ -119,14 +119,18 @@ class Scratch(NamedTuple):
         Addresses of the block's rows and columns; CBOW: of the B + 2w inputs around it.
     ahead : ndarray of int64, shape (M + 2B,)
         Addresses of rows that the next block will need.
-    logits : ndarray of float, shape (B, M + B + 2w + spare)
-        Logits; then minus the gradients of the loss, times alpha.
+    logits : ndarray of float, shape (B, M + 2w + 3 + spare)
+        Logits; then minus the gradients of the loss, times alpha. A row has those of the negatives, of
+        nothing, of its 2w + 1 places of targets (CBOW: of 1), of nothing.
     is_target : ndarray of float, shape (B, M)
         Weight of those pairs of a row whose target is the negative itself; mostly 0.
     seen : ndarray of int64, shape (SEEN_WORDS + 1,)
         Which words, by the low bits of their ids, are targets of the block with the last mark; the last mark.
-    left_weights, right_weights : ndarray of float, shape (w + 1, 2w + spare)
-        Weights of a row's targets when k contexts stand on that side: a pair's weight is the product.
+    left_weights, right_weights : ndarray of float, shape (w + 1, M % LANES + 2w + 3 + spare)
+        Weights of a row's targets when k contexts stand on that side: a pair's weight is the product. In the
+        order of `logits`, from the last whole lanes of negatives on.
+    negative_lanes : ndarray of float, shape (M % LANES + 2w + 3 + spare,)
+        In the same order: 1 for negatives, 0 for all others.
     left_totals, right_totals : ndarray of float, shape (w + 1,)
         Their sums: a row's pairs.
     buffer : ndarray of float, shape (3B + 2w + 1, padded D)
@@ -155,6 +159,7 @@ class Scratch(NamedTuple):
     right_weights: Any
     left_totals: Any
     right_totals: Any
+    negative_lanes: Any
     buffer: Any
     own_in: Any
     own_out: Any

@@ -121,17 +121,19 @@ def _multiply_pair(zero, n_bytes, rows, columns, n_columns, out, out_bytes):
 def _multiply_block(zero, plan, scratch, band):
     """Write the logits of each row against all negatives and against its own targets.
 
-    Row i has the targets i .. i + band of the block; two rows at a time share theirs.
+    Row i has the targets i .. i + band of the block; two rows at a time share theirs and one more on either
+    side: so the logits of a row are those of M negatives, of target i - 1 or nothing, and of its own targets.
     """
     logits, n_bytes = scratch.logits, scratch.buffer.strides[0]
     size, out_bytes = size_of(zero), logits.strides[0]
     columns = address_of(scratch.columns)
+    targets = columns + 8 * plan.block_negatives
+    first_target = size * (plan.block_negatives + 1)
     for i in range(0, plan.block, 2):
         _prefetch_share(scratch, i // 2, plan.block // 2)
         rows, out = address_of(scratch.rows) + 8 * i, address_of(logits) + i * out_bytes
         _multiply_pair(zero, n_bytes, rows, columns, plan.block_negatives, out, out_bytes)
-        begin = plan.block_negatives + i
-        _multiply_pair(zero, n_bytes, rows, columns + 8 * begin, band + 2, out + size * begin, out_bytes)
+        _multiply_pair(zero, n_bytes, rows, targets + 8 * i, band + 2, out + first_target, out_bytes - size)
 
 
 @helper
@@ -156,7 +158,8 @@ def _weigh_hits(plan, scratch, band, targets, word_id, m, first):
         if scratch.ids[targets + c] == word_id:
             for i in range(max(c - band, 0), min(c + 1, plan.block)):
                 left, right = scratch.left[first + i], scratch.right[first + i]
-                weight = scratch.left_weights[left, c - i + 1] * scratch.right_weights[right, c - i + 1]
+                place = plan.block_negatives % LANES + 1 + c - i
+                weight = scratch.left_weights[left, place] * scratch.right_weights[right, place]
                 if weight > 0:
                     scratch.is_target[i, m] += weight
                     x = np.float64(scratch.logits[i, m])
@@ -185,37 +188,31 @@ def _differentiate_block(zero, plan, scratch, band, first, alpha):
     """
     logits = scratch.logits
     size = size_of(zero)
-    one = splat(zero + logits.dtype.type(1))
-    rate = splat(alpha)
+    rate, loss = splat(alpha), splat(zero)
     share = logits.dtype.type(plan.negative) / logits.dtype.type(plan.block_negatives)
-    loss = splat(zero)
+    mixed = size * (plan.block_negatives // LANES * LANES)
+    end = mixed + size * (plan.block_negatives % LANES + band + 3)
     n_pairs = 0.0
     for i in range(plan.block):
         left, right = scratch.left[first + i], scratch.right[first + i]
-        row = address_of(logits) + i * logits.strides[0]
-        # An odd row's band begins a column later; the column before it belongs to the even row and becomes 0.
-        is_even = 1 - (i & 1)
-        place = row + size * (plan.block_negatives + i - (i & 1))
-        left_weights = (
-            address_of(scratch.left_weights) + left * scratch.left_weights.strides[0] + size * is_even
-        )
-        right_weights = (
-            address_of(scratch.right_weights) + right * scratch.right_weights.strides[0] + size * is_even
-        )
-        for k in range(0, size * (band + 2), size * LANES):
-            weight = multiply(load_lanes(zero, left_weights + k), load_lanes(zero, right_weights + k))
-            x = load_lanes(zero, place + k)
-            sigmoid, softplus = sigmoid_softplus(x)
-            loss = fma(weight, subtract(softplus, x), loss)
-            store_lanes(place + k, multiply(multiply(rate, weight), subtract(one, sigmoid)))
+        left_weights = address_of(scratch.left_weights) + left * scratch.left_weights.strides[0] - mixed
+        right_weights = address_of(scratch.right_weights) + right * scratch.right_weights.strides[0] - mixed
         row_pairs = scratch.left_totals[left] + scratch.right_totals[right]
         n_pairs += row_pairs
-        weight = splat(share * row_pairs)
-        factor = splat(-alpha * share * row_pairs)
-        for k in range(0, size * plan.block_negatives, size * LANES):
+        row = address_of(logits) + i * logits.strides[0]
+        weight, factor = splat(share * row_pairs), splat(-alpha * share * row_pairs)
+        for k in range(0, mixed, size * LANES):
             sigmoid, softplus = sigmoid_softplus(load_lanes(zero, row + k))
             loss = fma(weight, softplus, loss)
             store_lanes(row + k, multiply(factor, sigmoid))
+        negatives = address_of(scratch.negative_lanes) - mixed
+        for k in range(mixed, end, size * LANES):
+            target = multiply(load_lanes(zero, left_weights + k), load_lanes(zero, right_weights + k))
+            both = fma(weight, load_lanes(zero, negatives + k), target)
+            x = load_lanes(zero, row + k)
+            sigmoid, softplus = sigmoid_softplus(x)
+            loss = subtract(fma(both, softplus, loss), multiply(target, x))
+            store_lanes(row + k, multiply(rate, subtract(target, multiply(both, sigmoid))))
     return n_pairs, np.float64(lane_sum(loss))
 
 
@@ -230,26 +227,30 @@ def _update_part(width, offset, plan, scratch, band):
     size = size_of(width[0])
     buffer = address_of(scratch.buffer) + offset
     n_negatives = plan.block_negatives
+    first_target = size * (n_negatives + 1)
     for i in range(0, plan.block, 2):
         a = b = zero_row(width)
         g = logits + i * n_bytes
         for c in range(n_negatives):
             column = load_int(columns + 8 * c) + offset
             a, b = plus_scaled_2(a, b, g + size * c, g + n_bytes + size * c, column)
-        for c in range(n_negatives + i, n_negatives + i + band + 2):
-            column = load_int(columns + 8 * c) + offset
-            a, b = plus_scaled_2(a, b, g + size * c, g + n_bytes + size * c, column)
+        g += first_target
+        for c in range(band + 2):
+            column = load_int(columns + 8 * (n_negatives + i + c)) + offset
+            a, b = plus_scaled_2(a, b, g + size * c, g + n_bytes + size * (c - 1), column)
         store_row(buffer + i * scratch.buffer.strides[0], a)
         store_row(buffer + (i + 1) * scratch.buffer.strides[0], b)
     for c in range(0, n_negatives + plan.block + band, 2):
-        begin, end = 0, plan.block
+        begin, end, step = 0, plan.block, n_bytes
+        g = logits + size * c
         if c >= n_negatives:
             begin, end = max(c - n_negatives - band, 0), min(c - n_negatives + 2, plan.block)
+            step = n_bytes - size
+            g += size + begin * step
         a = b = zero_row(width)
-        g = logits + begin * n_bytes + size * c
         for i in range(begin, end):
             a, b = plus_scaled_2(a, b, g, g + size, load_int(rows + 8 * i) + offset)
-            g += n_bytes
+            g += step
         # One after the other: both may be the same word.
         add_row(load_int(columns + 8 * c) + offset, a)
         add_row(load_int(columns + 8 * c + 8) + offset, b)

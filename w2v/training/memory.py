@@ -95,6 +95,11 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
     block, n_negatives, window = plan.block, plan.block_negatives, plan.window
     n_positions = longest_job + 2 * (window + EDGE) + 2 * block + EDGE
     n_columns = n_negatives + block + 2 * window + EDGE
+    band = 2 * window if model == "sg" else 0
+    n_mixed = _n_mixed(plan, band)
+    n_logits = n_negatives // LANES * LANES + n_mixed
+    negative_lanes = aligned_zeros(1, n_mixed, dtype)[0]
+    negative_lanes[: n_negatives % LANES] = 1
     own_in, own_out, old_in, old_out = (
         aligned_zeros(plan.own_rows, row_length(shape), dtype) for _ in range(4)
     )
@@ -111,9 +116,10 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
         columns=np.zeros(n_columns, np.int64),
         contexts=np.zeros(n_columns, np.int64),
         ahead=np.zeros(n_negatives + 2 * block, np.int64),
-        logits=aligned_zeros(block, -(-n_columns // LANES) * LANES, dtype),
+        logits=aligned_zeros(block, n_logits, dtype),
         is_target=aligned_zeros(block, n_negatives, dtype),
         seen=np.zeros(SEEN_WORDS + 1, np.int64),
+        negative_lanes=negative_lanes,
         buffer=aligned_zeros(3 * block + 2 * window + 1, row_length(shape), dtype),
         own_in=own_in,
         own_out=own_out,
@@ -125,15 +131,15 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
 
 def _skipgram_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
     """Weigh a row's targets by distance: the chance that a window drawn at random holds them."""
-    window = plan.window
+    window, first = plan.window, plan.block_negatives % LANES + 1
     near = np.arange(1, window + 1)
     weights = (window - near + 1) / window if plan.shrink else np.ones(window)
     reached = np.tril(np.ones((window + 1, window)), -1) * weights  # [k, d - 1]: distance d within k contexts
-    left, right = (np.zeros((window + 1, _table_length(window)), dtype) for _ in range(2))
-    left[:, 1 : window + 1] = reached[:, ::-1]
-    left[:, window + 2 : 2 * window + 2] = 1
-    right[:, 1 : window + 1] = 1
-    right[:, window + 2 : 2 * window + 2] = reached
+    left, right = (np.zeros((window + 1, _n_mixed(plan, 2 * window)), dtype) for _ in range(2))
+    before, after = slice(first, first + window), slice(first + window + 1, first + 2 * window + 1)
+    left[:, before] = reached[:, ::-1]
+    left[:, after] = right[:, before] = 1
+    right[:, after] = reached
     totals = reached.sum(axis=1).astype(dtype)
     return {
         "left_weights": left,
@@ -145,8 +151,9 @@ def _skipgram_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
 
 def _cbow_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
     """Weigh a row's one target: 1 if the centre has contexts (`left` is 1 then), else 0."""
-    left, right = (np.zeros((2, _table_length(0)), dtype) for _ in range(2))
-    left[1, 1] = right[0, 1] = 1
+    first = plan.block_negatives % LANES + 1
+    left, right = (np.zeros((2, _n_mixed(plan, 0)), dtype) for _ in range(2))
+    left[1, first] = right[0, first] = 1
     return {
         "left_weights": left,
         "right_weights": right,
@@ -155,6 +162,6 @@ def _cbow_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
     }
 
 
-def _table_length(window: int) -> int:
-    """Room for a column more on either side of a band, read in whole lanes."""
-    return -(-(2 * window + 2) // LANES) * LANES + LANES
+def _n_mixed(plan: Plan, band: int) -> int:
+    """Return the logits behind a row's whole lanes of negatives: the others, its targets, two more."""
+    return LANES * -(-(plan.block_negatives % LANES + band + 3) // LANES)
