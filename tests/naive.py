@@ -73,9 +73,19 @@ def draw_negative(job: Job, random: SplitMix64) -> int:
     return int(np.searchsorted(job.cdf, random.bits() >> 16, side="right"))
 
 
-def draw_block_negatives(job: Job, random: SplitMix64) -> list[int]:
-    points = [(m << 32) | random.bits_32() for m in range(job.block_negatives)]
-    return [int(np.searchsorted(job.cdf, point, side="right")) for point in points]
+def draw_block_negatives(job: Job, random: SplitMix64, n_blocks: int) -> list[list[int]]:
+    """Return the negatives of each block: of every stratum equally spaced points, shuffled (Durstenfeld)."""
+    strata = []
+    for m in range(job.block_negatives):
+        offset, step = random.bits_32(), 2**32 // max(n_blocks, 1)
+        words: list[int] = []
+        for k in range(n_blocks):
+            point = (m << 32) | ((offset + k * step) % 2**32)
+            words.append(int(np.searchsorted(job.cdf, point, side="right")))
+            other = random.bits_32() * (k + 1) >> 32
+            words[k], words[other] = words[other], words[k]
+        strata.append(words)
+    return [[words[k] for words in strata] for k in range(n_blocks)]
 
 
 def alpha_at(job: Job, position: int, n: int) -> float:
@@ -165,8 +175,8 @@ def skipgram_block(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, f
     random = SplitMix64(job.seed)
     flat = [(s, i, word) for s, words in enumerate(subsample(job, random)) for i, word in enumerate(words)]
     n, n_pairs, loss = len(flat), 0.0, 0.0
-    for first in range(0, n, job.block):
-        negatives = draw_block_negatives(job, random)
+    drawn = draw_block_negatives(job, random, -(-n // job.block))
+    for first, negatives in zip(range(0, n, job.block), drawn, strict=True):
         block = flat[first : first + job.block]
         pairs = [
             _Pair(b, word, (job.window - abs(i - j) + 1) / job.window if job.shrink else 1.0)
@@ -189,8 +199,8 @@ def cbow_block(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, float
     places = [(sentence, i) for sentence in sentences for i in range(len(sentence))]
     windows = [draw_width(job, random) for _ in places]
     n, n_pairs, loss = len(places), 0.0, 0.0
-    for first in range(0, n, job.block):
-        negatives = draw_block_negatives(job, random)
+    drawn = draw_block_negatives(job, random, -(-n // job.block))
+    for first, negatives in zip(range(0, n, job.block), drawn, strict=True):
         contexts = [
             [words[j] for j in range(max(0, i - width), min(len(words), i + width + 1)) if j != i]
             for (words, i), width in list(zip(places, windows, strict=True))[first : first + job.block]

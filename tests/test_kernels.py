@@ -43,6 +43,7 @@ class Case:
         alpha: tuple[float, float] = (0.2, 0.1),
         dtype: type = np.float64,
         words: int = VOCAB,
+        block_negatives: int = 16,
         workers: int = 1,
         own_rows: int = 0,
     ) -> None:
@@ -50,11 +51,13 @@ class Case:
         tokens = np.minimum(random.geometric(0.15, sum(lengths)) - 1, words + 2).astype(np.int32)
         self.offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         counts = np.bincount(tokens, minlength=words)[:words] + 1
-        scale = 16 << 32 if kernel == "block" else 1 << 48
+        scale = block_negatives << 32 if kernel == "block" else 1 << 48
         sampler = NegativeSampler.build(counts, 0.75, scale)
         self.kernel, self.oracle = KERNELS[model, kernel]
         self.shape = make_shape(vector_size, dtype)
-        self.plan = Plan(window, negative, int(shrink), int(corrected), block, 16, workers, own_rows)
+        self.plan = Plan(
+            window, negative, int(shrink), int(corrected), block, block_negatives, workers, own_rows
+        )
         self.weights = random.normal(0, vector_size**-0.5, (2, words, vector_size))
         self.w_in, self.w_out = (aligned_zeros(words, row_length(self.shape), dtype) for _ in range(2))
         for padded, weights in zip((self.w_in, self.w_out), self.weights, strict=True):
@@ -82,7 +85,7 @@ class Case:
             *alpha,
             SEED,
             block,
-            16,
+            block_negatives,
             corrected,
         )
 
@@ -101,6 +104,11 @@ class Case:
         {"vector_size": 61, "corrected": False, "sample": 0.0},
         {"window": 40, "negative": 1, "block": 2},
         {"words": 3, "sample": 0.0},
+        {"block_negatives": 20, "words": 5},
+        {"block_negatives": 2, "block": 8, "alpha": (0.02, 0.01)},
+        {"block_negatives": 30, "window": 2},
+        {"own_rows": 5},
+        {"own_rows": VOCAB, "vector_size": 61},
         {"lengths": (1, 1, 1)},
         {"lengths": (2,)},
     ],

@@ -196,7 +196,7 @@ def test_negative_alpha_schedule_and_odd_blocks_are_refused() -> None:
     with pytest.raises(ConfigError, match="block_size must be even"):
         TrainConfig(block_size=7)
     with pytest.raises(ConfigError, match="block_negatives must be even"):
-        TrainConfig(block_negatives=12)
+        TrainConfig(block_negatives=13)
     with pytest.raises(ConfigError, match="window must be at least 1"):
         TrainConfig(window=0)
 

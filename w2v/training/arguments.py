@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 CACHE_LINE = 64  # bytes
-SEEN_WORDS = 512  # a power of 2
+SLOTS = 512  # a power of 2: chains of target words
 EXACT_SHIFT = 16  # the exact kernels draw negatives with 48 random bits
 SHARED_BLOCKS = 64  # a worker's own rows are shared after so many blocks
 EDGE = 16  # spare positions around a job's tokens and columns, so that whole tiles may be read past the end
@@ -113,8 +113,8 @@ class Scratch(NamedTuple):
         Contexts on either side of a position, within the window and the sentence.
     low, high : ndarray of int32, shape (n + spare,)
         CBOW: the contexts on either side within the window drawn.
-    negatives : ndarray of int32, shape (2M,)
-        Of this block and of the next.
+    negatives : ndarray of int32, shape (blocks of the longest job and one more, times M)
+        Of all blocks of the job, one after the other.
     rows, columns, contexts : ndarray of int64
         Addresses of the block's rows and columns; CBOW: of the B + 2w inputs around it.
     ahead : ndarray of int64, shape (M + 2B,)
@@ -122,15 +122,17 @@ class Scratch(NamedTuple):
     logits : ndarray of float, shape (B, M + 2w + 3 + spare)
         Logits; then minus the gradients of the loss, times alpha. A row has those of the negatives, of
         nothing, of its 2w + 1 places of targets (CBOW: of 1), of nothing.
-    is_target : ndarray of float, shape (B, M)
+    hits : ndarray of float, shaped as `logits`
         Weight of those pairs of a row whose target is the negative itself; mostly 0.
-    seen : ndarray of int64, shape (SEEN_WORDS + 1,)
-        Which words, by the low bits of their ids, are targets of the block with the last mark; the last mark.
+    latest : ndarray of int32, shape (SLOTS,)
+        The last place in `ids` so far whose target word has these low bits.
+    earlier : ndarray of int32, shape (n + spare,)
+        The place before, with the same low bits.
     left_weights, right_weights : ndarray of float, shape (w + 1, M % LANES + 2w + 3 + spare)
         Weights of a row's targets when k contexts stand on that side: a pair's weight is the product. In the
         order of `logits`, from the last whole lanes of negatives on.
     negative_lanes : ndarray of float, shape (M % LANES + 2w + 3 + spare,)
-        In the same order: 1 for negatives, 0 for all others.
+        In the same order: K / M for negatives, 0 for all others.
     left_totals, right_totals : ndarray of float, shape (w + 1,)
         Their sums: a row's pairs.
     buffer : ndarray of float, shape (3B + 2w + 1, padded D)
@@ -153,8 +155,9 @@ class Scratch(NamedTuple):
     contexts: Any
     ahead: Any
     logits: Any
-    is_target: Any
-    seen: Any
+    hits: Any
+    latest: Any
+    earlier: Any
     left_weights: Any
     right_weights: Any
     left_totals: Any

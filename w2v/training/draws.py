@@ -4,7 +4,7 @@ Draws. A job has a generator of its own (SplitMix64, Steele et al. 2014), so wha
 alone, never on which worker runs it. In this order: one draw a token of the vocabulary (subsampling); then,
 for the exact kernels, at each centre one draw for the window (if it shrinks) and K draws a pair (CBOW: a
 centre) for the negatives; for the block kernels one draw a centre for the windows (CBOW, if they shrink),
-then M draws a block for its negatives.
+then for each of M strata one draw and one more a block for the negatives.
 
 numba does not see an edit of this file when it looks for cached kernels: edit `kernels.py` and
 `exact_kernels.py` too.

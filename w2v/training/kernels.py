@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS, SHARED_BLOCKS
+from w2v.training.arguments import CACHE_LINE, EDGE, SHARED_BLOCKS, SLOTS
 from w2v.training.draws import draw_width, find_word, gather_job, helper, kernel, random_bits
 from w2v.training.lanes import (
     LANES,
@@ -43,11 +43,29 @@ from w2v.training.lanes import (
 
 
 @helper
-def _draw_negatives(tables, n, scratch, first):
-    """Draw a block's negatives, one from each of n equal strata of the distribution (less variance)."""
-    for m in range(n):
-        point = (np.uint64(m) << np.uint64(32)) | (random_bits(scratch.state) >> np.uint64(32))
-        scratch.negatives[first + m] = find_word(tables, point)
+def _draw_negatives(tables, plan, scratch, n_blocks):
+    """Draw the negatives of all blocks of a job: M each, one from each of M equal strata of the distribution.
+
+    A stratum gives one to every block: points at equal distances from a random one, in random order. So a job
+    sees the distribution nearly as it is (less variance), and tables are read in order (fewer cache misses).
+    """
+    n_negatives, step = plan.block_negatives, np.uint64(2**32) // np.uint64(max(n_blocks, 1))
+    for m in range(n_negatives):
+        offset = random_bits(scratch.state) >> np.uint64(32)
+        for k in range(n_blocks):
+            point = (offset + np.uint64(k) * step) & np.uint64(0xFFFFFFFF)
+            word_id = find_word(tables, (np.uint64(m) << np.uint64(32)) | point)
+            bits = random_bits(scratch.state) >> np.uint64(32)
+            other = np.int64((bits * np.uint64(k + 1)) >> np.uint64(32))  # shuffled as they come
+            scratch.negatives[k * n_negatives + m] = scratch.negatives[other * n_negatives + m]
+            scratch.negatives[other * n_negatives + m] = word_id
+
+
+@helper
+def _prepare_job(tables, plan, scratch, n):
+    _draw_negatives(tables, plan, scratch, -(-n // plan.block))
+    for slot in range(SLOTS):
+        scratch.latest[slot] = -1
 
 
 @helper
@@ -137,46 +155,31 @@ def _multiply_block(zero, plan, scratch, band):
 
 
 @helper
-def _note_targets(plan, scratch, band, targets):
-    """Mark the block's target words in `seen`, by a few bits of their ids. **Returns** the mark."""
-    seen, ids = scratch.seen, scratch.ids
-    seen[len(seen) - 1] += 1
-    mark = seen[len(seen) - 1]
-    for c in range(targets, targets + plan.block + band):
-        seen[ids[c] & (SEEN_WORDS - 1)] = mark
-    return mark
+def _note_targets(scratch, begin, end):
+    """Chain the places of target words, latest first, by the low bits of their ids."""
+    for c in range(begin, end):
+        slot = scratch.ids[c] & (SLOTS - 1)
+        scratch.earlier[c] = scratch.latest[slot]
+        scratch.latest[slot] = c
 
 
 @helper
-def _weigh_hits(plan, scratch, band, targets, word_id, m, first):
-    """Weigh the pairs whose target is negative m: word2vec.c draws no such negatives for them.
+def _weigh_hits(plan, scratch, band, targets, negatives, first):
+    """Weigh the pairs whose target is a negative: word2vec.c draws no such negatives for them.
 
-    **Updates** `is_target`. **Returns** their part of the loss, to be taken back.
+    **Updates** `hits`.
     """
-    loss = 0.0
-    for c in range(plan.block + band):
-        if scratch.ids[targets + c] == word_id:
-            for i in range(max(c - band, 0), min(c + 1, plan.block)):
-                left, right = scratch.left[first + i], scratch.right[first + i]
-                place = plan.block_negatives % LANES + 1 + c - i
-                weight = scratch.left_weights[left, place] * scratch.right_weights[right, place]
-                if weight > 0:
-                    scratch.is_target[i, m] += weight
-                    x = np.float64(scratch.logits[i, m])
-                    loss += weight * (max(x, 0.0) + np.log1p(np.exp(-abs(x))))
-    return loss * plan.negative / plan.block_negatives
-
-
-@helper
-def _take_back_hits(plan, scratch, m, first):
-    """Take negative m's weighed pairs out of its gradients. **Updates** `logits`; clears `is_target`."""
-    for i in range(plan.block):
-        hit = scratch.is_target[i, m]
-        if hit > 0:
-            left, right = scratch.left[first + i], scratch.right[first + i]
-            pairs = scratch.left_totals[left] + scratch.right_totals[right]
-            scratch.logits[i, m] *= (pairs - hit) / pairs
-            scratch.is_target[i, m] = 0
+    for m in range(plan.block_negatives):
+        word_id = scratch.negatives[negatives + m]
+        c = scratch.latest[word_id & (SLOTS - 1)]
+        while c >= targets:
+            if scratch.ids[c] == word_id:
+                for i in range(max(c - targets - band, 0), min(c - targets + 1, plan.block)):
+                    left, right = scratch.left[first + i], scratch.right[first + i]
+                    place = plan.block_negatives % LANES + 1 + c - targets - i
+                    weight = scratch.left_weights[left, place] * scratch.right_weights[right, place]
+                    scratch.hits[i, m] += weight
+            c = scratch.earlier[c]
 
 
 @helper
@@ -184,12 +187,13 @@ def _differentiate_block(zero, plan, scratch, band, first, alpha):
     """Turn logits into minus the gradients of the loss, times alpha. **Returns** (pairs, loss).
 
     The loss of a pair is softplus(-x) for its target and K / M softplus(x) for each of the M negatives
-    that is not the target: in the mean, K negatives a pair (Mikolov et al. 2013b, equation 4).
+    that is not the target: in the mean, K negatives a pair (Mikolov et al. 2013b, equation 4). **Updates**
+    `logits`; clears `hits`.
     """
     logits = scratch.logits
     size = size_of(zero)
-    rate, loss = splat(alpha), splat(zero)
-    share = logits.dtype.type(plan.negative) / logits.dtype.type(plan.block_negatives)
+    rate, fall, loss, none = splat(alpha), splat(-alpha), splat(zero), splat(zero)
+    share = splat(logits.dtype.type(plan.negative) / logits.dtype.type(plan.block_negatives))
     mixed = size * (plan.block_negatives // LANES * LANES)
     end = mixed + size * (plan.block_negatives % LANES + band + 3)
     n_pairs = 0.0
@@ -199,16 +203,23 @@ def _differentiate_block(zero, plan, scratch, band, first, alpha):
         right_weights = address_of(scratch.right_weights) + right * scratch.right_weights.strides[0] - mixed
         row_pairs = scratch.left_totals[left] + scratch.right_totals[right]
         n_pairs += row_pairs
-        row = address_of(logits) + i * logits.strides[0]
-        weight, factor = splat(share * row_pairs), splat(-alpha * share * row_pairs)
+        row, hits = (
+            address_of(logits) + i * logits.strides[0],
+            address_of(scratch.hits) + i * logits.strides[0],
+        )
+        pairs = splat(row_pairs)
         for k in range(0, mixed, size * LANES):
+            weight = multiply(share, subtract(pairs, load_lanes(zero, hits + k)))
+            store_lanes(hits + k, none)
             sigmoid, softplus = sigmoid_softplus(load_lanes(zero, row + k))
             loss = fma(weight, softplus, loss)
-            store_lanes(row + k, multiply(factor, sigmoid))
-        negatives = address_of(scratch.negative_lanes) - mixed
+            store_lanes(row + k, multiply(multiply(fall, weight), sigmoid))
+        shares = address_of(scratch.negative_lanes) - mixed
         for k in range(mixed, end, size * LANES):
             target = multiply(load_lanes(zero, left_weights + k), load_lanes(zero, right_weights + k))
-            both = fma(weight, load_lanes(zero, negatives + k), target)
+            weight = subtract(pairs, load_lanes(zero, hits + k))
+            store_lanes(hits + k, none)
+            both = fma(load_lanes(zero, shares + k), weight, target)
             x = load_lanes(zero, row + k)
             sigmoid, softplus = sigmoid_softplus(x)
             loss = subtract(fma(both, softplus, loss), multiply(target, x))
@@ -276,20 +287,13 @@ def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
         tables.w_out, scratch.own_out, scratch.ids, targets, n_targets, scratch.columns, plan.block_negatives
     )
     _multiply_block(zero, plan, scratch, band)
-    mark = _note_targets(plan, scratch, band, targets)
-    hits = 0.0
-    for m in range(plan.block_negatives):
-        word_id = scratch.negatives[negatives + m]
-        if scratch.seen[word_id & (SEEN_WORDS - 1)] == mark:
-            hits += _weigh_hits(plan, scratch, band, targets, word_id, m, first)
+    _note_targets(scratch, targets + (band if first > 0 else 0), targets + plan.block + band)
+    _weigh_hits(plan, scratch, band, targets, negatives, first)
     n_pairs, loss = _differentiate_block(zero, plan, scratch, band, first, alpha)
-    for m in range(plan.block_negatives):
-        if scratch.seen[scratch.negatives[negatives + m] & (SEEN_WORDS - 1)] == mark:
-            _take_back_hits(plan, scratch, m, first)
     for part in range(shape.n_wide):
         _update_part(shape.wide, part * part_bytes, plan, scratch, band)
     _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
-    return n_pairs, loss - hits
+    return n_pairs, loss
 
 
 @kernel
@@ -305,17 +309,16 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
     one = zero + tables.w_in.dtype.type(1)
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
-    begin, n_negatives = plan.window + EDGE, plan.block_negatives
+    begin = plan.window + EDGE
     buffer, buffer_bytes = address_of(scratch.buffer), scratch.buffer.strides[0]
     n_pairs = loss = 0.0
-    negatives = np.int64(0)
-    _draw_negatives(tables, n_negatives, scratch, negatives)
+    _prepare_job(tables, plan, scratch, n)
     for first in range(0, n, plan.block):
         if first % (SHARED_BLOCKS * plan.block) == 0:
             _share_all(tables, plan, scratch, zero)
-        _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
+        negatives = first // plan.block * plan.block_negatives
         ahead = begin + first + plan.block
-        _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead, ahead + plan.window)
+        _look_ahead(tables, plan, scratch, negatives + plan.block_negatives, ahead, ahead + plan.window)
         _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, begin + first, plan.block, scratch.rows, 0)
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
         block_pairs, block_loss = _train_block(
@@ -331,7 +334,6 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
                     add_row(row, plus_scaled(zero_row(shape.tail), one, update))
         n_pairs += block_pairs
         loss += block_loss
-        negatives = n_negatives - negatives
     _share_all(tables, plan, scratch, zero)
     return n, n_pairs, loss
 
@@ -423,20 +425,19 @@ def train_cbow_block(tables, plan, shape, scratch, job):
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
     _draw_windows(plan, scratch, n)
-    begin, n_negatives = plan.window + EDGE, plan.block_negatives
+    begin = plan.window + EDGE
     n_bytes = scratch.buffer.strides[0]
     part_bytes = len(shape.wide) * LANES * size_of(zero)
     for i in range(plan.block):
         scratch.rows[i] = address_of(scratch.buffer) + (plan.block + i) * n_bytes
     n_pairs = loss = 0.0
-    negatives = np.int64(0)
-    _draw_negatives(tables, n_negatives, scratch, negatives)
+    _prepare_job(tables, plan, scratch, n)
     for first in range(0, n, plan.block):
         if first % (SHARED_BLOCKS * plan.block) == 0:
             _share_all(tables, plan, scratch, zero)
-        _draw_negatives(tables, n_negatives, scratch, n_negatives - negatives)
+        negatives = first // plan.block * plan.block_negatives
         ahead = begin + first + plan.block
-        _look_ahead(tables, plan, scratch, n_negatives - negatives, ahead + plan.window, ahead)
+        _look_ahead(tables, plan, scratch, negatives + plan.block_negatives, ahead + plan.window, ahead)
         contexts, n_contexts = begin + first - plan.window, plan.block + 2 * plan.window
         _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, contexts, n_contexts, scratch.contexts, 0)
         for part in range(shape.n_wide):
@@ -451,6 +452,5 @@ def train_cbow_block(tables, plan, shape, scratch, job):
         _update_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first, n)
         n_pairs += block_pairs
         loss += block_loss
-        negatives = n_negatives - negatives
     _share_all(tables, plan, scratch, zero)
     return n, n_pairs, loss

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from w2v.config import TrainConfig
-from w2v.training.arguments import CACHE_LINE, EDGE, SEEN_WORDS, Plan, Scratch, Shape
+from w2v.training.arguments import CACHE_LINE, EDGE, SLOTS, Plan, Scratch, Shape
 from w2v.training.lanes import LANES
 
 _ROWS_AT_ONCE = 65_536
@@ -99,11 +99,11 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
     n_mixed = _n_mixed(plan, band)
     n_logits = n_negatives // LANES * LANES + n_mixed
     negative_lanes = aligned_zeros(1, n_mixed, dtype)[0]
-    negative_lanes[: n_negatives % LANES] = 1
+    negative_lanes[: n_negatives % LANES] = plan.negative / n_negatives
     own_in, own_out, old_in, old_out = (
         aligned_zeros(plan.own_rows, row_length(shape), dtype) for _ in range(4)
     )
-    ids, left, right, low, high = (np.zeros(n_positions, np.int32) for _ in range(5))
+    ids, left, right, low, high, earlier = (np.zeros(n_positions, np.int32) for _ in range(6))
     return Scratch(
         state=np.zeros(1, np.uint64),
         ids=ids,
@@ -111,14 +111,15 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
         right=right,
         low=low,
         high=high,
-        negatives=np.zeros(2 * n_negatives, np.int32),
+        negatives=np.zeros((longest_job // block + 2) * n_negatives, np.int32),
         rows=np.zeros(block, np.int64),
         columns=np.zeros(n_columns, np.int64),
         contexts=np.zeros(n_columns, np.int64),
         ahead=np.zeros(n_negatives + 2 * block, np.int64),
         logits=aligned_zeros(block, n_logits, dtype),
-        is_target=aligned_zeros(block, n_negatives, dtype),
-        seen=np.zeros(SEEN_WORDS + 1, np.int64),
+        hits=aligned_zeros(block, n_logits, dtype),
+        latest=np.zeros(SLOTS, np.int32),
+        earlier=earlier,
         negative_lanes=negative_lanes,
         buffer=aligned_zeros(3 * block + 2 * window + 1, row_length(shape), dtype),
         own_in=own_in,
