@@ -33,18 +33,22 @@ def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
 
 
 def make_shape(vector_size: int, dtype: DTypeLike = np.float32) -> Shape:
-    """Cut a row of D numbers, padded to whole lanes, into parts of 3 to 6 lanes.
+    """Cut a row of D numbers, padded to whole lanes, into the parts that the kernels pass fastest.
 
-    Two rows of 5 lanes fill the registers and hide the latency of a multiply-add; parts of 1 or 2 would not.
+    Two rows of 6 lanes fill the registers; two of fewer than 4 do not hide the latency of a multiply-add.
     """
     n_lanes = -(-vector_size // LANES)
-    if n_lanes <= 6:
-        wide, tail = n_lanes, n_lanes
-    else:
-        wide = 4 if n_lanes % 5 == 2 else 5
-        tail = 3 + (n_lanes - 3) % wide
+    cuts = [(n_lanes, n_lanes)]
+    if n_lanes > 6:
+        cuts = [(wide, tail) for wide in (6, 5, 4) for tail in range(1, 7) if (n_lanes - tail) % wide == 0]
+    wide, tail = min(cuts, key=lambda cut: (n_lanes - cut[1]) // cut[0] * _cost(cut[0]) + _cost(cut[1]))
     zero = np.dtype(dtype).type(0)
     return Shape((zero,) * wide, (n_lanes - tail) // wide, (zero,) * tail)
+
+
+def _cost(n_lanes: int) -> float:
+    """Return about how long a multiply-add of two rows of a part takes, a lane in registers being 1."""
+    return max(n_lanes, 4) + 0.7
 
 
 def row_length(shape: Shape) -> int:
