@@ -135,8 +135,12 @@ class Scratch(NamedTuple):
         In the same order: K / M for negatives, 0 for all others.
     left_totals, right_totals : ndarray of float, shape (w + 1,)
         Their sums: a row's pairs.
-    buffer : ndarray of float, shape (3B + 2w + 1, padded D)
-        Gradients of the rows; for CBOW also the means, and running sums over the contexts.
+    updates : ndarray of float, shape (B, widest part)
+        Minus the gradients of the rows, times alpha, for one part of the dimensions.
+    full_rows : ndarray of float, shape (B, padded D)
+        CBOW: the block's rows, means of contexts. Exact kernels: an update and a mean.
+    sums : ndarray of float, shape (B + 2w + 1, widest part)
+        CBOW: running sums over the contexts, for one part of the dimensions.
     own_in, own_out : ndarray of float, shape (own_rows, padded D)
         This worker's copies of the first rows of `w_in` and `w_out`.
     old_in, old_out : ndarray of float, shape (own_rows, padded D)
@@ -163,7 +167,9 @@ class Scratch(NamedTuple):
     left_totals: Any
     right_totals: Any
     negative_lanes: Any
-    buffer: Any
+    updates: Any
+    full_rows: Any
+    sums: Any
     own_in: Any
     own_out: Any
     old_in: Any

@@ -64,7 +64,7 @@ def train_skipgram_exact(tables, plan, shape, scratch, job):
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
     begin = plan.window + EDGE
-    update = address_of(scratch.buffer)
+    update = address_of(scratch.full_rows)
     n_pairs = loss = 0.0
     for i in range(n):
         alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
@@ -72,7 +72,7 @@ def train_skipgram_exact(tables, plan, shape, scratch, job):
         for j in range(i - min(scratch.left[i], width), i + min(scratch.right[i], width) + 1):
             if j != i:
                 row = address_of(tables.w_in) + scratch.ids[begin + j] * n_bytes
-                scratch.buffer[0] = zero
+                scratch.full_rows[0] = zero
                 loss += _train_target(
                     tables, plan, zero, row, update, scratch.ids[begin + i], alpha, scratch.state
                 )
@@ -92,7 +92,7 @@ def train_cbow_exact(tables, plan, shape, scratch, job):
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
     begin = plan.window + EDGE
-    update, mean = address_of(scratch.buffer), address_of(scratch.buffer) + scratch.buffer.strides[0]
+    update, mean = address_of(scratch.full_rows), address_of(scratch.full_rows) + scratch.full_rows.strides[0]
     n_pairs = loss = 0.0
     for i in range(n):
         alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
@@ -100,7 +100,7 @@ def train_cbow_exact(tables, plan, shape, scratch, job):
         low, high = i - min(scratch.left[i], width), i + min(scratch.right[i], width)
         if low == high:
             continue
-        scratch.buffer[0:2] = zero
+        scratch.full_rows[0:2] = zero
         factor = dtype(1) / dtype(high - low)
         for j in range(low, high + 1):
             if j != i:

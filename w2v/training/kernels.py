@@ -25,6 +25,7 @@ from w2v.training.lanes import (
     lane_sum,
     load_int,
     load_lanes,
+    load_row,
     multiply,
     multiply_2_by_2,
     multiply_2_by_4,
@@ -114,7 +115,7 @@ def _look_ahead(tables, plan, scratch, negatives, inputs, targets):
 @helper
 def _prefetch_share(scratch, share, n_shares):
     """Ask to write one share of the rows ahead: a little at a time, as few cache misses can be under way."""
-    n, n_bytes = len(scratch.ahead), scratch.buffer.strides[0]
+    n, n_bytes = len(scratch.ahead), scratch.full_rows.strides[0]
     for i in range(share * n // n_shares, (share + 1) * n // n_shares):
         row = scratch.ahead[i]
         for line in range(row, row + n_bytes, CACHE_LINE):
@@ -142,7 +143,7 @@ def _multiply_block(zero, plan, scratch, band):
     Row i has the targets i .. i + band of the block; two rows at a time share theirs and one more on either
     side: so the logits of a row are those of M negatives, of target i - 1 or nothing, and of its own targets.
     """
-    logits, n_bytes = scratch.logits, scratch.buffer.strides[0]
+    logits, n_bytes = scratch.logits, scratch.full_rows.strides[0]
     size, out_bytes = size_of(zero), logits.strides[0]
     columns = address_of(scratch.columns)
     targets = columns + 8 * plan.block_negatives
@@ -231,12 +232,12 @@ def _differentiate_block(zero, plan, scratch, band, first, alpha):
 def _update_part(width, offset, plan, scratch, band):
     """Do the backward pass for one part of the dimensions: `len(width)` lanes from `offset` bytes on.
 
-    **Updates** the columns in `w_out`; the rows' updates go to `buffer`. **Race** `w_out`, see above.
+    **Updates** the columns in `w_out`; the rows' updates go to `updates`. **Race** `w_out`, see above.
     """
     rows, columns = address_of(scratch.rows), address_of(scratch.columns)
     logits, n_bytes = address_of(scratch.logits), scratch.logits.strides[0]
     size = size_of(width[0])
-    buffer = address_of(scratch.buffer) + offset
+    updates, update_bytes = address_of(scratch.updates), scratch.updates.strides[0]
     n_negatives = plan.block_negatives
     first_target = size * (n_negatives + 1)
     for i in range(0, plan.block, 2):
@@ -249,8 +250,8 @@ def _update_part(width, offset, plan, scratch, band):
         for c in range(band + 2):
             column = load_int(columns + 8 * (n_negatives + i + c)) + offset
             a, b = plus_scaled_2(a, b, g + size * c, g + n_bytes + size * (c - 1), column)
-        store_row(buffer + i * scratch.buffer.strides[0], a)
-        store_row(buffer + (i + 1) * scratch.buffer.strides[0], b)
+        store_row(updates + i * update_bytes, a)
+        store_row(updates + (i + 1) * update_bytes, b)
     for c in range(0, n_negatives + plan.block + band, 2):
         begin, end, step = 0, plan.block, n_bytes
         g = logits + size * c
@@ -268,10 +269,13 @@ def _update_part(width, offset, plan, scratch, band):
 
 
 @helper
-def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
-    """Train the block of positions from `first` on; its rows stand in `rows`. **Returns** (pairs, loss)."""
+def _score_block(tables, plan, shape, scratch, band, first, alpha):
+    """Do the forward pass for the block of positions from `first` on, whose rows stand in `rows`.
+
+    **Updates** `columns`, `logits`, which become minus the gradients, times alpha. **Returns** (pairs, loss).
+    """
+    negatives = first // plan.block * plan.block_negatives
     zero = shape.tail[0]
-    part_bytes = len(shape.wide) * LANES * size_of(zero)
     targets = plan.window + EDGE + first - band // 2
     _point_at_rows(
         tables.w_out,
@@ -289,11 +293,15 @@ def _train_block(tables, plan, shape, scratch, band, first, negatives, alpha):
     _multiply_block(zero, plan, scratch, band)
     _note_targets(scratch, targets + (band if first > 0 else 0), targets + plan.block + band)
     _weigh_hits(plan, scratch, band, targets, negatives, first)
-    n_pairs, loss = _differentiate_block(zero, plan, scratch, band, first, alpha)
-    for part in range(shape.n_wide):
-        _update_part(shape.wide, part * part_bytes, plan, scratch, band)
-    _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
-    return n_pairs, loss
+    return _differentiate_block(zero, plan, scratch, band, first, alpha)
+
+
+@helper
+def _update_inputs(width, offset, plan, scratch):
+    """Add the updates to the block's inputs. **Updates** `w_in`. **Race** `w_in`, see above."""
+    rows, updates = address_of(scratch.rows), address_of(scratch.updates)
+    for i in range(plan.block):
+        add_row(load_int(rows + 8 * i) + offset, load_row(width, updates + i * scratch.updates.strides[0]))
 
 
 @kernel
@@ -306,32 +314,26 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
     **Updates** `w_in`, `w_out`, `scratch`. **Race** `w_in`, `w_out`, see above.
     """
     zero = shape.tail[0]
-    one = zero + tables.w_in.dtype.type(1)
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
-    begin = plan.window + EDGE
-    buffer, buffer_bytes = address_of(scratch.buffer), scratch.buffer.strides[0]
+    begin, band = plan.window + EDGE, 2 * plan.window
+    part_bytes = len(shape.wide) * LANES * size_of(zero)
     n_pairs = loss = 0.0
     _prepare_job(tables, plan, scratch, n)
     for first in range(0, n, plan.block):
         if first % (SHARED_BLOCKS * plan.block) == 0:
             _share_all(tables, plan, scratch, zero)
-        negatives = first // plan.block * plan.block_negatives
+        negatives = (first // plan.block + 1) * plan.block_negatives
         ahead = begin + first + plan.block
-        _look_ahead(tables, plan, scratch, negatives + plan.block_negatives, ahead, ahead + plan.window)
+        _look_ahead(tables, plan, scratch, negatives, ahead, ahead + plan.window)
         _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, begin + first, plan.block, scratch.rows, 0)
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
-        block_pairs, block_loss = _train_block(
-            tables, plan, shape, scratch, 2 * plan.window, first, negatives, alpha
-        )
-        for part in range(shape.n_wide + 1):
-            offset = part * len(shape.wide) * LANES * size_of(zero)
-            for i in range(plan.block):
-                update, row = buffer + i * buffer_bytes + offset, scratch.rows[i] + offset
-                if part < shape.n_wide:
-                    add_row(row, plus_scaled(zero_row(shape.wide), one, update))
-                else:
-                    add_row(row, plus_scaled(zero_row(shape.tail), one, update))
+        block_pairs, block_loss = _score_block(tables, plan, shape, scratch, band, first, alpha)
+        for part in range(shape.n_wide):
+            _update_part(shape.wide, part * part_bytes, plan, scratch, band)
+            _update_inputs(shape.wide, part * part_bytes, plan, scratch)
+        _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
+        _update_inputs(shape.tail, shape.n_wide * part_bytes, plan, scratch)
         n_pairs += block_pairs
         loss += block_loss
     _share_all(tables, plan, scratch, zero)
@@ -355,13 +357,12 @@ def _draw_windows(plan, scratch, n):
 def _average_contexts(width, offset, plan, scratch, first):
     """Write the mean of each centre's contexts, for one part of the dimensions: differences of running sums.
 
-    `columns` holds the addresses of the inputs from `window` positions before the block on. The cost does not
-    depend on the window. **Updates** `buffer`: means from row B on, running sums from row 2B on.
+    `contexts` holds the addresses of the inputs from `window` places before the block on. The cost does not
+    depend on the window. **Updates** `full_rows`, `sums`.
     """
-    dtype = scratch.buffer.dtype.type
-    n_bytes = scratch.buffer.strides[0]
-    means = address_of(scratch.buffer) + plan.block * n_bytes + offset
-    sums = means + plan.block * n_bytes
+    dtype = scratch.full_rows.dtype.type
+    means, mean_bytes = address_of(scratch.full_rows) + offset, scratch.full_rows.strides[0]
+    sums, n_bytes = address_of(scratch.sums), scratch.sums.strides[0]
     total = zero_row(width)
     store_row(sums, total)
     for c in range(plan.block + 2 * plan.window):
@@ -376,7 +377,7 @@ def _average_contexts(width, offset, plan, scratch, first):
             mean = plus_scaled(mean, factor, sums + (centre + high + 1) * n_bytes)
             mean = plus_scaled(mean, -factor, sums + (centre - low) * n_bytes)
             mean = plus_scaled(mean, -factor, scratch.contexts[centre] + offset)
-        store_row(means + i * n_bytes, mean)
+        store_row(means + i * mean_bytes, mean)
 
 
 @helper
@@ -386,10 +387,9 @@ def _update_contexts(width, offset, plan, scratch, first, n):
     `corrected`: the update of the mean, divided by the number of contexts, which is the gradient (Irsoy et
     al. 2020); else undivided, as word2vec.c. **Updates** `w_in`. **Race** `w_in`, see above.
     """
-    dtype = scratch.buffer.dtype.type
-    n_bytes = scratch.buffer.strides[0]
-    updates = address_of(scratch.buffer) + offset
-    sums = updates + 2 * plan.block * n_bytes
+    dtype = scratch.full_rows.dtype.type
+    updates = address_of(scratch.updates)
+    sums, n_bytes = address_of(scratch.sums), scratch.sums.strides[0]
     n_contexts = plan.block + 2 * plan.window
     for c in range(n_contexts + 1):
         store_row(sums + c * n_bytes, zero_row(width))
@@ -425,30 +425,29 @@ def train_cbow_block(tables, plan, shape, scratch, job):
     scratch.state[0] = job.seed
     n = gather_job(tables, plan, scratch, job)
     _draw_windows(plan, scratch, n)
-    begin = plan.window + EDGE
-    n_bytes = scratch.buffer.strides[0]
+    begin, band = plan.window + EDGE, np.int64(0)
     part_bytes = len(shape.wide) * LANES * size_of(zero)
     for i in range(plan.block):
-        scratch.rows[i] = address_of(scratch.buffer) + (plan.block + i) * n_bytes
+        scratch.rows[i] = address_of(scratch.full_rows) + i * scratch.full_rows.strides[0]
     n_pairs = loss = 0.0
     _prepare_job(tables, plan, scratch, n)
     for first in range(0, n, plan.block):
         if first % (SHARED_BLOCKS * plan.block) == 0:
             _share_all(tables, plan, scratch, zero)
-        negatives = first // plan.block * plan.block_negatives
+        negatives = (first // plan.block + 1) * plan.block_negatives
         ahead = begin + first + plan.block
-        _look_ahead(tables, plan, scratch, negatives + plan.block_negatives, ahead + plan.window, ahead)
+        _look_ahead(tables, plan, scratch, negatives, ahead + plan.window, ahead)
         contexts, n_contexts = begin + first - plan.window, plan.block + 2 * plan.window
         _point_at_rows(tables.w_in, scratch.own_in, scratch.ids, contexts, n_contexts, scratch.contexts, 0)
         for part in range(shape.n_wide):
             _average_contexts(shape.wide, part * part_bytes, plan, scratch, first)
         _average_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first)
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
-        block_pairs, block_loss = _train_block(
-            tables, plan, shape, scratch, np.int64(0), first, negatives, alpha
-        )
+        block_pairs, block_loss = _score_block(tables, plan, shape, scratch, band, first, alpha)
         for part in range(shape.n_wide):
+            _update_part(shape.wide, part * part_bytes, plan, scratch, band)
             _update_contexts(shape.wide, part * part_bytes, plan, scratch, first, n)
+        _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
         _update_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first, n)
         n_pairs += block_pairs
         loss += block_loss

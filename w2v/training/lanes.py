@@ -352,6 +352,21 @@ def zero_row(_context: Any, width: Any) -> Any:
 
 
 @_intrinsic
+def load_row(_context: Any, width: Any, address: Any) -> Any:
+    """Return the row at an address, as wide as the tuple `width`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        row = ir.Constant(context.get_value_type(signature.return_type), ir.Undefined)
+        for k in range(signature.return_type.count):
+            dtype = signature.return_type.dtype.dtype
+            lanes = _load(builder, args[1], k * _lane_bytes(dtype), _vector(dtype))
+            row = builder.insert_value(row, lanes, k)
+        return row
+
+    return _row_type(width)(width, types.int64), generate
+
+
+@_intrinsic
 def add_row(_context: Any, address: Any, row: Any) -> Any:
     """Add a row to the numbers at an address."""
 

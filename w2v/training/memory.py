@@ -99,6 +99,7 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
     block, n_negatives, window = plan.block, plan.block_negatives, plan.window
     n_positions = longest_job + 2 * (window + EDGE) + 2 * block + EDGE
     n_columns = n_negatives + block + 2 * window + EDGE
+    widest = LANES * max(len(shape.wide), len(shape.tail))
     band = 2 * window if model == "sg" else 0
     n_mixed = _n_mixed(plan, band)
     n_logits = n_negatives // LANES * LANES + n_mixed
@@ -125,7 +126,9 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
         latest=np.zeros(SLOTS, np.int32),
         earlier=earlier,
         negative_lanes=negative_lanes,
-        buffer=aligned_zeros(3 * block + 2 * window + 1, row_length(shape), dtype),
+        updates=aligned_zeros(block, widest, dtype),
+        full_rows=aligned_zeros(block, row_length(shape), dtype),
+        sums=aligned_zeros(block + 2 * window + 1, widest, dtype),
         own_in=own_in,
         own_out=own_out,
         old_in=old_in,
