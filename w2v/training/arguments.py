@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 CACHE_LINE = 64  # bytes
+NEAR_BYTES = 16_384  # half of a first-level cache
 SLOTS = 512  # a power of 2: chains of target words
 EXACT_SHIFT = 16  # the exact kernels draw negatives with 48 random bits
 SHARED_BLOCKS = 64  # a worker's own rows are shared after so many blocks

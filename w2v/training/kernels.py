@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from w2v.training.arguments import CACHE_LINE, EDGE, SHARED_BLOCKS, SLOTS
+from w2v.training.arguments import CACHE_LINE, EDGE, NEAR_BYTES, SHARED_BLOCKS, SLOTS
 from w2v.training.draws import draw_width, find_word, gather_job, helper, kernel, random_bits
 from w2v.training.lanes import (
     LANES,
@@ -148,11 +148,18 @@ def _multiply_block(zero, plan, scratch, band):
     columns = address_of(scratch.columns)
     targets = columns + 8 * plan.block_negatives
     first_target = size * (plan.block_negatives + 1)
+    rows, out = address_of(scratch.rows), address_of(logits)
+    # As many negatives at a time as leave room for the rows in the first-level cache.
+    n_negatives = plan.block_negatives
+    width = n_negatives if n_negatives * n_bytes <= NEAR_BYTES else np.int64(6)
+    for begin in range(0, n_negatives, width):
+        n, place = min(width, n_negatives - begin), out + size * begin
+        for i in range(0, plan.block, 2):
+            near = rows + 8 * i
+            _multiply_pair(zero, n_bytes, near, columns + 8 * begin, n, place + i * out_bytes, out_bytes)
     for i in range(0, plan.block, 2):
-        _prefetch_share(scratch, i // 2, plan.block // 2)
-        rows, out = address_of(scratch.rows) + 8 * i, address_of(logits) + i * out_bytes
-        _multiply_pair(zero, n_bytes, rows, columns, plan.block_negatives, out, out_bytes)
-        _multiply_pair(zero, n_bytes, rows, targets + 8 * i, band + 2, out + first_target, out_bytes - size)
+        place = out + i * out_bytes + first_target
+        _multiply_pair(zero, n_bytes, rows + 8 * i, targets + 8 * i, band + 2, place, out_bytes - size)
 
 
 @helper
@@ -229,18 +236,20 @@ def _differentiate_block(zero, plan, scratch, band, first, alpha):
 
 
 @helper
-def _update_part(width, offset, plan, scratch, band):
-    """Do the backward pass for one part of the dimensions: `len(width)` lanes from `offset` bytes on.
+def _update_part(width, part, shape, plan, scratch, band):
+    """Do the backward pass for one part of the dimensions, `len(width)` lanes.
 
     **Updates** the columns in `w_out`; the rows' updates go to `updates`. **Race** `w_out`, see above.
     """
     rows, columns = address_of(scratch.rows), address_of(scratch.columns)
     logits, n_bytes = address_of(scratch.logits), scratch.logits.strides[0]
     size = size_of(width[0])
+    offset = part * len(shape.wide) * LANES * size
     updates, update_bytes = address_of(scratch.updates), scratch.updates.strides[0]
     n_negatives = plan.block_negatives
     first_target = size * (n_negatives + 1)
     for i in range(0, plan.block, 2):
+        _prefetch_share(scratch, (part * plan.block + i) // 2, (shape.n_wide + 1) * (plan.block // 2))
         a = b = zero_row(width)
         g = logits + i * n_bytes
         for c in range(n_negatives):
@@ -330,9 +339,9 @@ def train_skipgram_block(tables, plan, shape, scratch, job):
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
         block_pairs, block_loss = _score_block(tables, plan, shape, scratch, band, first, alpha)
         for part in range(shape.n_wide):
-            _update_part(shape.wide, part * part_bytes, plan, scratch, band)
+            _update_part(shape.wide, part, shape, plan, scratch, band)
             _update_inputs(shape.wide, part * part_bytes, plan, scratch)
-        _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
+        _update_part(shape.tail, shape.n_wide, shape, plan, scratch, band)
         _update_inputs(shape.tail, shape.n_wide * part_bytes, plan, scratch)
         n_pairs += block_pairs
         loss += block_loss
@@ -445,9 +454,9 @@ def train_cbow_block(tables, plan, shape, scratch, job):
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
         block_pairs, block_loss = _score_block(tables, plan, shape, scratch, band, first, alpha)
         for part in range(shape.n_wide):
-            _update_part(shape.wide, part * part_bytes, plan, scratch, band)
+            _update_part(shape.wide, part, shape, plan, scratch, band)
             _update_contexts(shape.wide, part * part_bytes, plan, scratch, first, n)
-        _update_part(shape.tail, shape.n_wide * part_bytes, plan, scratch, band)
+        _update_part(shape.tail, shape.n_wide, shape, plan, scratch, band)
         _update_contexts(shape.tail, shape.n_wide * part_bytes, plan, scratch, first, n)
         n_pairs += block_pairs
         loss += block_loss
