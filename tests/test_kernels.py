@@ -182,3 +182,32 @@ def test_a_job_may_begin_and_end_inside_sentences() -> None:
     n, _, _ = part.run()
     whole_tokens: NDArray[np.int32] = whole.tables.tokens
     assert n == np.count_nonzero(whole_tokens[20:100] < VOCAB)
+
+
+@pytest.mark.parametrize("model", ["sg", "cbow"])
+def test_own_rows_move_the_shared_ones_by_the_share_of_the_worker(model: str) -> None:
+    """Between two calls a worker's own rows go the way of a single worker; then half of it is kept of two."""
+    one, two = (Case(model, "block", workers=workers, own_rows=5) for workers in (1, 2))
+    start = one.w_in.copy(), one.w_out.copy()
+    one.run(), two.run()
+    for before, whole, half in zip(start, (one.w_in, one.w_out), (two.w_in, two.w_out), strict=True):
+        assert np.abs(whole[:5] - before[:5]).max() > 1e-3
+        np.testing.assert_allclose(half[:5] - before[:5], (whole[:5] - before[:5]) / 2, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(half[5:], whole[5:])
+
+
+def test_negatives_of_a_job_follow_the_distribution_each_block_from_all_strata() -> None:
+    case = Case("sg", "block", sample=0.0)
+    n_negatives, cdf = case.plan.block_negatives, case.tables.cdf
+    found = np.zeros(VOCAB)
+    for seed in range(300):
+        case.job = case.job._replace(seed=np.uint64(seed))
+        n = case.run()[0]
+        n_blocks = -(-n // case.plan.block)
+        drawn = case.scratch.negatives[: n_blocks * n_negatives].reshape(n_blocks, n_negatives)
+        first, last = (np.searchsorted(cdf, np.arange(n_negatives) + end << 32, "right") for end in (0, 1))
+        assert ((first <= drawn) & (drawn <= last)).all()
+        found += np.bincount(drawn.ravel(), minlength=VOCAB)
+    wanted = np.diff(cdf.astype(np.float64), prepend=0) / cdf[-1]
+    np.testing.assert_allclose(found / found.sum(), wanted, atol=2e-3)
+    assert len({tuple(block) for block in drawn}) > n_blocks // 2

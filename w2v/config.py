@@ -103,7 +103,9 @@ class TrainConfig(_Checked):
     workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
     block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
-    block_negatives: int = setting(24, "Negatives shared by a block (block kernel; even).", low=8, high=1_024)
+    block_negatives: int | None = setting(
+        None, "Negatives shared by a block (block kernel; even; default: by model).", low=2, high=1_024
+    )
     cbow_update: str = setting(
         "corrected",
         "corrected: the gradient of the mean (Irsoy et al. 2020); original: word2vec.c's and gensim's.",
@@ -114,13 +116,13 @@ class TrainConfig(_Checked):
         super().__post_init__()
         if self.block_size % 2:
             raise ConfigError(f"block_size must be even; got {self.block_size}")
-        if self.block_negatives % 2:
+        if self.block_negatives is not None and self.block_negatives % 2:
             raise ConfigError(f"block_negatives must be even; got {self.block_negatives}")
         if self.alpha is not None and self.min_alpha > self.alpha:
             raise ConfigError(f"min_alpha must be at most alpha, {self.alpha:g}; got {self.min_alpha:g}")
 
     def resolved(self, n_tokens: int) -> TrainConfig:
-        """Fill in `alpha` and `epochs` for a corpus of `n_tokens` raw tokens.
+        """Fill in `alpha`, `epochs` and `block_negatives` for a corpus of `n_tokens` raw tokens.
 
         The values are those that did best on real text of 1 to 17 million words: docs/performance.md.
         """
@@ -129,7 +131,8 @@ class TrainConfig(_Checked):
             alpha = max(default_alpha(self), self.min_alpha)
         if epochs is None:
             epochs = max(5, min(30, round(_TOKENS_TO_READ / n_tokens)))
-        return dataclasses.replace(self, alpha=alpha, epochs=epochs)
+        negatives = self.block_negatives or default_block_negatives(self.model)
+        return dataclasses.replace(self, alpha=alpha, epochs=epochs, block_negatives=negatives)
 
 
 def default_alpha(config: TrainConfig) -> float:
@@ -137,6 +140,11 @@ def default_alpha(config: TrainConfig) -> float:
     if config.model == "sg" or config.cbow_update == "original":
         return 0.025
     return 0.12
+
+
+def default_block_negatives(model: str) -> int:
+    """Return the negatives that a block shares where `block_negatives` is None."""
+    return 24 if model == "sg" else 16
 
 
 TokenizerChoice: TypeAlias = "str | Callable[[str], Iterable[str]] | None"

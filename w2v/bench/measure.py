@@ -76,7 +76,8 @@ def bench(
     """
     _check(repeats, seeds, words, models, what)
     machine = Machine.look()
-    config = (train or TrainConfig()).resolved(corpus.n_tokens)
+    given = train or TrainConfig()
+    config = given.resolved(corpus.n_tokens)
     if config.sample == 1:
         raise ConfigError("gensim takes a sample of 1 for a count; give a lower one, or 0")
     chosen = most_frequent(corpus, min_count)
@@ -84,13 +85,13 @@ def bench(
         folder = Path(temporary)
         text = write_text(corpus, folder / "text.txt")
         part = _write_part(corpus, words, folder / "part.txt")
-        alpha = None if train is None else train.alpha
-        work = _Work(replace(config, alpha=alpha), chosen, text, part, min_count, folder, say)
+        by_model = replace(config, alpha=given.alpha, block_negatives=given.block_negatives)
+        work = _Work(by_model, chosen, text, part, min_count, folder, say)
         speed = work.speed(models, repeats) if "speed" in what else ()
         jobs = tuple(work.jobs(model, seeds, sets) for model in models) if "jobs" in what else ()
     return BenchReport(
         machine=replace(machine, load_after=load()),
-        settings=dataclasses.asdict(config),
+        settings=dataclasses.asdict(replace(config, block_negatives=given.block_negatives)),
         alphas={model: work.alphas(model) for model in models},
         min_count=min_count,
         tokens=text.tokens,
@@ -123,7 +124,7 @@ def _write_part(corpus: EncodedCorpus, words: int, path: Path) -> TextPart:
 
 @dataclass
 class _Work:
-    """What the runs of one benchmark share; `config.alpha` is None where each takes its own default."""
+    """What the runs of one benchmark share; in `config`, None stands for each model's own default."""
 
     config: TrainConfig
     corpus: EncodedCorpus

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def _seconds_an_epoch(n_tokens: int, trained: float, config: TrainConfig) -> flo
     """Scale the measured cost of a trained token."""
     is_sg = config.model == "sg"
     if config.kernel == "block":
-        columns = config.block_negatives + (2 * config.window + 2 if is_sg else _CBOW_COLUMNS)
+        columns = cast(int, config.block_negatives) + (2 * config.window + 2 if is_sg else _CBOW_COLUMNS)
         cost = _BLOCK_SECONDS + _BLOCK_SECONDS_A_NUMBER * config.vector_size * columns
     else:
         cost = _EXACT_SECONDS[config.model]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,12 +13,12 @@ from w2v.training.lanes import LANES
 
 _ROWS_AT_ONCE = 65_536
 # Words that are in nearly every block; of a small vocabulary fewer, as own rows learn a little slower.
-_OWN_ROWS = int(__import__("os").environ.get("HOT", "64"))
+_OWN_ROWS = 64
 _WORDS_AN_OWN_ROW = 256
 
 
 def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
-    """Turn settings into the kernels' plan."""
+    """Turn resolved settings into the kernels' plan."""
     has_own_rows = workers > 1 and config.kernel == "block"
     return Plan(
         window=config.window,
@@ -26,7 +26,7 @@ def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
         shrink=int(config.shrink_windows),
         corrected=int(config.cbow_update == "corrected"),
         block=config.block_size,
-        block_negatives=config.block_negatives,
+        block_negatives=cast(int, config.block_negatives),
         workers=workers,
         own_rows=min(_OWN_ROWS, n_words // _WORDS_AN_OWN_ROW) if has_own_rows else 0,
     )

@@ -72,7 +72,7 @@ def train_weights(
     ----------
     corpus : EncodedCorpus
     config : TrainConfig
-        With `alpha` and `epochs` resolved.
+        Resolved.
     on_progress : callable, optional
         Called about ten times a second, from the calling thread.
     on_report : callable, optional
@@ -157,7 +157,7 @@ class _Run:
 def make_tables(corpus: EncodedCorpus, config: TrainConfig, shape: Shape, dtype: type = np.float32) -> Tables:
     """Make what all workers share: samplers' tables and initial weights."""
     counts = corpus.vocab.counts
-    scale = config.block_negatives << 32 if config.kernel == "block" else 1 << 64 - EXACT_SHIFT
+    scale = cast(int, config.block_negatives) << 32 if config.kernel == "block" else 1 << 64 - EXACT_SHIFT
     sampler = NegativeSampler.build(counts, config.ns_exponent, scale)
     w_in, w_out = initial_weights(len(counts), config.vector_size, shape, config.seed, dtype)
     return Tables(
