@@ -102,7 +102,9 @@ class TrainConfig(_Checked):
     )
     workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
-    block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
+    block_size: int | None = setting(
+        None, "Positions a block (block kernel; even; default: by model).", low=2, high=1_024
+    )
     block_negatives: int | None = setting(
         None, "Negatives shared by a block (block kernel; even; default: by model).", low=2, high=1_024
     )
@@ -114,15 +116,15 @@ class TrainConfig(_Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.block_size % 2:
-            raise ConfigError(f"block_size must be even; got {self.block_size}")
-        if self.block_negatives is not None and self.block_negatives % 2:
-            raise ConfigError(f"block_negatives must be even; got {self.block_negatives}")
+        for name in ("block_size", "block_negatives"):
+            value = getattr(self, name)
+            if value is not None and value % 2:
+                raise ConfigError(f"{name} must be even; got {value}")
         if self.alpha is not None and self.min_alpha > self.alpha:
             raise ConfigError(f"min_alpha must be at most alpha, {self.alpha:g}; got {self.min_alpha:g}")
 
     def resolved(self, n_tokens: int) -> TrainConfig:
-        """Fill in `alpha`, `epochs` and `block_negatives` for a corpus of `n_tokens` raw tokens.
+        """Fill in what depends on the model and on a corpus of `n_tokens` raw tokens.
 
         The values are those that did best on real text of 1 to 17 million words: docs/performance.md.
         """
@@ -131,8 +133,14 @@ class TrainConfig(_Checked):
             alpha = max(default_alpha(self), self.min_alpha)
         if epochs is None:
             epochs = max(5, min(30, round(_TOKENS_TO_READ / n_tokens)))
-        negatives = self.block_negatives or default_block_negatives(self.model)
-        return dataclasses.replace(self, alpha=alpha, epochs=epochs, block_negatives=negatives)
+        size, negatives = default_block(self.model)
+        return dataclasses.replace(
+            self,
+            alpha=alpha,
+            epochs=epochs,
+            block_size=self.block_size or size,
+            block_negatives=self.block_negatives or negatives,
+        )
 
 
 def default_alpha(config: TrainConfig) -> float:
@@ -142,9 +150,9 @@ def default_alpha(config: TrainConfig) -> float:
     return 0.12
 
 
-def default_block_negatives(model: str) -> int:
-    """Return the negatives that a block shares where `block_negatives` is None."""
-    return 24 if model == "sg" else 16
+def default_block(model: str) -> tuple[int, int]:
+    """Return the positions of a block and the negatives that they share, where these are None."""
+    return (48, 24) if model == "sg" else (32, 16)
 
 
 TokenizerChoice: TypeAlias = "str | Callable[[str], Iterable[str]] | None"

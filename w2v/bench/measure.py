@@ -78,6 +78,8 @@ def bench(
     machine = Machine.look()
     given = train or TrainConfig()
     config = given.resolved(corpus.n_tokens)
+    size, negatives = given.block_size, given.block_negatives  # None: each model's own default
+    unresolved = replace(config, block_size=size, block_negatives=negatives)
     if config.sample == 1:
         raise ConfigError("gensim takes a sample of 1 for a count; give a lower one, or 0")
     chosen = most_frequent(corpus, min_count)
@@ -85,13 +87,12 @@ def bench(
         folder = Path(temporary)
         text = write_text(corpus, folder / "text.txt")
         part = _write_part(corpus, words, folder / "part.txt")
-        by_model = replace(config, alpha=given.alpha, block_negatives=given.block_negatives)
-        work = _Work(by_model, chosen, text, part, min_count, folder, say)
+        work = _Work(replace(unresolved, alpha=given.alpha), chosen, text, part, min_count, folder, say)
         speed = work.speed(models, repeats) if "speed" in what else ()
         jobs = tuple(work.jobs(model, seeds, sets) for model in models) if "jobs" in what else ()
     return BenchReport(
         machine=replace(machine, load_after=load()),
-        settings=dataclasses.asdict(replace(config, block_negatives=given.block_negatives)),
+        settings=dataclasses.asdict(unresolved),
         alphas={model: work.alphas(model) for model in models},
         min_count=min_count,
         tokens=text.tokens,

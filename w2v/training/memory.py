@@ -25,7 +25,7 @@ def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
         negative=config.negative,
         shrink=int(config.shrink_windows),
         corrected=int(config.cbow_update == "corrected"),
-        block=config.block_size,
+        block=cast(int, config.block_size),
         block_negatives=cast(int, config.block_negatives),
         workers=workers,
         own_rows=min(_OWN_ROWS, n_words // _WORDS_AN_OWN_ROW) if has_own_rows else 0,
@@ -63,6 +63,12 @@ def aligned_zeros(n_rows: int, n_columns: int, dtype: DTypeLike = np.float32) ->
     memory = np.zeros(n_rows * n_columns + spare, dtype)
     begin = -memory.ctypes.data % CACHE_LINE // itemsize
     return memory[begin : begin + n_rows * n_columns].reshape(n_rows, n_columns)
+
+
+def _own_zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Return n zeros in cache lines of their own: writing them must not slow another worker's reading."""
+    whole = -(-n * np.dtype(dtype).itemsize // CACHE_LINE) * CACHE_LINE // np.dtype(dtype).itemsize
+    return aligned_zeros(1, whole, dtype)[0, :n]
 
 
 def initial_weights(
@@ -108,22 +114,22 @@ def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> S
     own_in, own_out, old_in, old_out = (
         aligned_zeros(plan.own_rows, row_length(shape), dtype) for _ in range(4)
     )
-    ids, left, right, low, high, earlier = (np.zeros(n_positions, np.int32) for _ in range(6))
+    ids, left, right, low, high, earlier = (_own_zeros(n_positions, np.int32) for _ in range(6))
     return Scratch(
-        state=np.zeros(1, np.uint64),
+        state=_own_zeros(1, np.uint64),
         ids=ids,
         left=left,
         right=right,
         low=low,
         high=high,
-        negatives=np.zeros((longest_job // block + 2) * n_negatives, np.int32),
-        rows=np.zeros(block, np.int64),
-        columns=np.zeros(n_columns, np.int64),
-        contexts=np.zeros(n_columns, np.int64),
-        ahead=np.zeros(n_negatives + 2 * block, np.int64),
+        negatives=_own_zeros((longest_job // block + 2) * n_negatives, np.int32),
+        rows=_own_zeros(block, np.int64),
+        columns=_own_zeros(n_columns, np.int64),
+        contexts=_own_zeros(n_columns, np.int64),
+        ahead=_own_zeros(n_negatives + 2 * block, np.int64),
         logits=aligned_zeros(block, n_logits, dtype),
         hits=aligned_zeros(block, n_logits, dtype),
-        latest=np.zeros(SLOTS, np.int32),
+        latest=_own_zeros(SLOTS, np.int32),
         earlier=earlier,
         negative_lanes=negative_lanes,
         updates=aligned_zeros(block, widest, dtype),

@@ -72,7 +72,6 @@ def train_weights(
     ----------
     corpus : EncodedCorpus
     config : TrainConfig
-        Resolved.
     on_progress : callable, optional
         Called about ten times a second, from the calling thread.
     on_report : callable, optional
@@ -85,7 +84,7 @@ def train_weights(
     TrainingError
         If weights stop being finite.
     """
-    run = _Run.prepare(corpus, config)
+    run = _Run.prepare(corpus, config.resolved(corpus.n_tokens))
     reports: list[EpochReport] = []
     for epoch in range(run.epochs):
         report = _run_epoch(run, epoch, on_progress)
