@@ -13,7 +13,7 @@ from w2v.training.lanes import LANES
 
 _ROWS_AT_ONCE = 65_536
 # Words that are in nearly every block; of a small vocabulary fewer, as own rows learn a little slower.
-_OWN_ROWS = 64
+_OWN_ROWS = 128
 _WORDS_AN_OWN_ROW = 256
 
 
