@@ -113,10 +113,10 @@ def _look_ahead(tables, plan, scratch, negatives, inputs, targets):
 
 
 @helper
-def _prefetch_share(scratch, share, n_shares):
-    """Ask to write one share of the rows ahead: a little at a time, as few cache misses can be under way."""
-    n, n_bytes = len(scratch.ahead), scratch.full_rows.strides[0]
-    for i in range(share * n // n_shares, (share + 1) * n // n_shares):
+def _prefetch_rows(scratch, begin, end):
+    """Ask to write some of the rows ahead: a few at a time, as few cache misses can be under way."""
+    n_bytes = scratch.full_rows.strides[0]
+    for i in range(begin, min(end, len(scratch.ahead))):
         row = scratch.ahead[i]
         for line in range(row, row + n_bytes, CACHE_LINE):
             prefetch(line)
@@ -248,8 +248,12 @@ def _update_part(width, part, shape, plan, scratch, band):
     updates, update_bytes = address_of(scratch.updates), scratch.updates.strides[0]
     n_negatives = plan.block_negatives
     first_target = size * (n_negatives + 1)
+    n_turns = (shape.n_wide + 1) * (plan.block // 2)
+    n_ahead = (len(scratch.ahead) + n_turns - 1) // n_turns
+    ahead = part * (plan.block // 2) * n_ahead
     for i in range(0, plan.block, 2):
-        _prefetch_share(scratch, (part * plan.block + i) // 2, (shape.n_wide + 1) * (plan.block // 2))
+        _prefetch_rows(scratch, ahead, ahead + n_ahead)
+        ahead += n_ahead
         a = b = zero_row(width)
         g = logits + i * n_bytes
         for c in range(n_negatives):
