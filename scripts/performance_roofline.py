@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from w2v.bench.report import Machine
-from w2v.config import TrainConfig, default_block
+from w2v.config import TrainConfig, default_block_negatives
 from w2v.corpus import EncodedCorpus, encode
 from w2v.training.lanes import (
     LANES,
@@ -163,8 +163,7 @@ def need_of(config: TrainConfig) -> Need:
     negatives.
     """
     size = row_length(make_shape(config.vector_size))
-    b, m = default_block(config.model)
-    w = config.window
+    b, m, w = config.block_size, default_block_negatives(config.model), config.window
     if config.model == "sg":
         work = 3 * (m + 2 * w) * size
     else:

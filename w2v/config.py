@@ -102,9 +102,7 @@ class TrainConfig(_Checked):
     )
     workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
-    block_size: int | None = setting(
-        None, "Positions a block (block kernel; even; default: by model).", low=2, high=1_024
-    )
+    block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
     block_negatives: int | None = setting(
         None, "Negatives shared by a block (block kernel; even; default: by model).", low=2, high=1_024
     )
@@ -133,14 +131,8 @@ class TrainConfig(_Checked):
             alpha = max(default_alpha(self), self.min_alpha)
         if epochs is None:
             epochs = max(5, min(30, round(_TOKENS_TO_READ / n_tokens)))
-        size, negatives = default_block(self.model)
-        return dataclasses.replace(
-            self,
-            alpha=alpha,
-            epochs=epochs,
-            block_size=self.block_size or size,
-            block_negatives=self.block_negatives or negatives,
-        )
+        negatives = self.block_negatives or default_block_negatives(self.model)
+        return dataclasses.replace(self, alpha=alpha, epochs=epochs, block_negatives=negatives)
 
 
 def default_alpha(config: TrainConfig) -> float:
@@ -150,9 +142,9 @@ def default_alpha(config: TrainConfig) -> float:
     return 0.12
 
 
-def default_block(model: str) -> tuple[int, int]:
-    """Return the positions of a block and the negatives that they share, where these are None."""
-    return (48, 24) if model == "sg" else (32, 16)
+def default_block_negatives(model: str) -> int:
+    """Return the negatives that a block shares where `block_negatives` is None."""
+    return 24 if model == "sg" else 16
 
 
 TokenizerChoice: TypeAlias = "str | Callable[[str], Iterable[str]] | None"

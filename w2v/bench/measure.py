@@ -78,8 +78,7 @@ def bench(
     machine = Machine.look()
     given = train or TrainConfig()
     config = given.resolved(corpus.n_tokens)
-    size, negatives = given.block_size, given.block_negatives  # None: each model's own default
-    unresolved = replace(config, block_size=size, block_negatives=negatives)
+    unresolved = replace(config, block_negatives=given.block_negatives)  # None: each model's own default
     if config.sample == 1:
         raise ConfigError("gensim takes a sample of 1 for a count; give a lower one, or 0")
     chosen = most_frequent(corpus, min_count)

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from w2v.cli.model_options import json_option
 from w2v.cli.options import config_options, make_config, read_everything, reading_options
 from w2v.cli.output import print_json, print_table, shown
-from w2v.config import TrainConfig, VocabConfig, default_block
+from w2v.config import TrainConfig, VocabConfig, default_block_negatives
 
 if TYPE_CHECKING:
     from w2v.bench.report import BenchReport, SpeedPairs, WholeJobs
@@ -177,13 +177,10 @@ def _print_report(found: BenchReport) -> None:
         _print_quality(found)
 
 
-def _blocks(config: TrainConfig, models: Iterable[str]) -> str:
-    blocks = {}
-    for model in models:
-        size, negatives = default_block(model)
-        block = config.block_size or size, config.block_negatives or negatives
-        blocks[_TITLES[model]] = "{} positions, {} negatives a block".format(*block)
-    return "; ".join(f"{title} {block}" for title, block in blocks.items())
+def _block(config: TrainConfig, models: Iterable[str]) -> str:
+    negatives = {m: config.block_negatives or default_block_negatives(m) for m in models}
+    shares = " or ".join(f"{n} ({_TITLES[m]})" for m, n in negatives.items())
+    return f"{config.block_size} positions, {shares} negatives a block"
 
 
 def _print_heading(found: BenchReport) -> None:
@@ -192,7 +189,7 @@ def _print_heading(found: BenchReport) -> None:
     loads = [f"{value:.2f}" for value in (machine.load_before, machine.load_after) if value is not None]
     kernel = f"{config.kernel} kernel"
     if config.kernel == "block":
-        kernel += f", {_blocks(config, found.alphas)}"
+        kernel += f", {_block(config, found.alphas)}"
     alphas = "; ".join(
         f"{_TITLES[model]} {theirs:g} (gensim), {ours:g} (w2v)"
         for model, (theirs, ours) in found.alphas.items()

@@ -25,7 +25,7 @@ def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
         negative=config.negative,
         shrink=int(config.shrink_windows),
         corrected=int(config.cbow_update == "corrected"),
-        block=cast(int, config.block_size),
+        block=config.block_size,
         block_negatives=cast(int, config.block_negatives),
         workers=workers,
         own_rows=min(_OWN_ROWS, n_words // _WORDS_AN_OWN_ROW) if has_own_rows else 0,
