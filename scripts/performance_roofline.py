@@ -163,7 +163,8 @@ def need_of(config: TrainConfig) -> Need:
     negatives.
     """
     size = row_length(make_shape(config.vector_size))
-    b, m, w = config.block_size, default_block_negatives(config.model), config.window
+    b, w = config.block_size, config.window
+    m = config.block_negatives or default_block_negatives(config.model)
     if config.model == "sg":
         work = 3 * (m + 2 * w) * size
     else:
