@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import naive
@@ -11,6 +14,7 @@ from numpy.typing import NDArray
 
 from w2v.training import exact_kernels, kernels
 from w2v.training.arguments import Job, Plan, Tables
+from w2v.training.lanes import LANES
 from w2v.training.memory import aligned_zeros, make_scratch, make_shape, row_length
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 
@@ -100,7 +104,7 @@ class Case:
     [
         {},
         {"shrink": False, "window": 1},
-        {"vector_size": 100, "window": 5, "block": 16},
+        {"vector_size": 250, "window": 5, "block": 16},
         {"vector_size": 61, "corrected": False, "sample": 0.0},
         {"window": 40, "negative": 1, "block": 2},
         {"words": 3, "sample": 0.0},
@@ -108,7 +112,7 @@ class Case:
         {"block_negatives": 2, "block": 8, "alpha": (0.02, 0.01)},
         {"block_negatives": 30, "window": 2},
         {"own_rows": 5},
-        {"own_rows": VOCAB, "vector_size": 61},
+        {"own_rows": VOCAB, "vector_size": 165},
         {"lengths": (1, 1, 1)},
         {"lengths": (2,)},
     ],
@@ -130,6 +134,16 @@ def test_float32_stays_close_to_float64(model: str, kernel: str) -> None:
     assert case.run() == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(case.w_in[:, :100], case.weights[0], atol=2e-5)
     np.testing.assert_allclose(case.w_out[:, :100], case.weights[1], atol=2e-5)
+
+
+@pytest.mark.skipif(LANES == 8, reason="this is what all other tests use here")
+def test_kernels_of_eight_lanes_equal_brute_force() -> None:
+    test = f"{__file__}::{test_kernel_equals_brute_force.__name__}"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test, "-k", "165 or 61"]
+    variables = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma"}
+    done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.startswith("." * 8)
 
 
 def assert_update_is_the_gradient(case: Case, alpha: float, *, atol: float) -> None:

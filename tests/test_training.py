@@ -22,6 +22,7 @@ import w2v
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.errors import ConfigError, CorpusError, TrainingError
+from w2v.training.lanes import LANES, WIDEST
 from w2v.training.memory import initial_weights, make_shape, pack_rows, row_length
 from w2v.training.sampling import NegativeSampler, keep_probabilities, keep_thresholds
 from w2v.training.trainer import Progress, job_borders, train_weights
@@ -227,8 +228,8 @@ def test_jobs_cover_the_corpus_in_order(lengths: list[int], job_tokens: int) -> 
 @given(st.integers(1, 900))
 def test_rows_are_cut_into_parts_that_hold_them(vector_size: int) -> None:
     shape = make_shape(vector_size)
-    assert vector_size <= row_length(shape) < vector_size + 8
-    assert len(shape.tail) <= 6
+    assert vector_size <= row_length(shape) < vector_size + LANES
+    assert max(len(shape.wide), len(shape.tail)) <= WIDEST
 
 
 @given(st.integers(1, 40), st.integers(1, 40))

@@ -1,7 +1,8 @@
-"""SIMD for numba: eight numbers (`Lanes`) and runs of them (rows) as values, loaded from plain addresses.
+"""SIMD for numba: some numbers (`Lanes`) and runs of them (rows) as values, loaded from plain addresses.
 
-LLVM turns them into the machine's own vector registers, whatever their width. Used by `w2v.training.kernels`
-only. numba does not see an edit of this file when it looks for cached kernels: edit `kernels.py` too.
+Sixteen numbers where the processor has AVX-512, eight elsewhere; LLVM turns them into the machine's own
+vector registers. Used by the kernels only. numba does not see an edit of this file when it looks for cached
+kernels: edit `kernels.py` and `exact_kernels.py` too.
 """
 
 from __future__ import annotations
@@ -14,9 +15,17 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic, models, register_model
 
-LANES = 8
+
+def _has_avx512() -> bool:
+    """Say whether numba compiles for AVX-512, whose registers are twice as wide, and twice as many."""
+    features = cpu_target.target_context.codegen().magic_tuple()[-1]
+    return "+avx512f" in features.split(",")
+
+
+LANES, WIDEST = (16, 10) if _has_avx512() else (8, 6)  # two rows of WIDEST lanes fill the registers
 _Function = Callable[..., Any]
 _intrinsic: Callable[[_Function], _Function] = intrinsic  # called without the typing context
 _I8_POINTER = ir.IntType(8).as_pointer()
@@ -210,26 +219,37 @@ def lane_sum(_context: Any, lanes: Any) -> Any:
     """Return the sum of the lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        halves = args[0]
-        for n in (4, 2):
-            low, high = (_shuffle(builder, halves, halves, range(i, i + n)) for i in (0, n))
-            halves = builder.fadd(low, high)
-        return builder.fadd(*(builder.extract_element(halves, _I32(i)) for i in (0, 1)))
+        two = _halve(builder, args[0], 2)
+        return builder.fadd(*(builder.extract_element(two, _I32(i)) for i in (0, 1)))
 
     return lanes.dtype(lanes), generate
 
 
+def _fold(builder: Any, x: Any, y: Any, low: Sequence[int], high: Sequence[int]) -> Any:
+    return builder.fadd(_shuffle(builder, x, y, low), _shuffle(builder, x, y, high))
+
+
+def _halve(builder: Any, lanes: Any, n: int) -> Any:
+    """Add the upper half of the lanes to the lower one until there are n."""
+    while lanes.type.count > n:
+        half = lanes.type.count // 2
+        lanes = _fold(builder, lanes, lanes, range(half), range(half, 2 * half))
+    return lanes
+
+
 def _sums(builder: Any, four: Sequence[Any]) -> Any:
-    """Return the sums of four times eight lanes: eight of each of four -> four -> two -> one."""
+    """Return the four sums of four times all lanes.
 
-    def fold(x: Any, y: Any, low: Iterable[int], high: Iterable[int]) -> Any:
-        return builder.fadd(_shuffle(builder, x, y, low), _shuffle(builder, x, y, high))
+    Within each run of four lanes: four lanes of each of four -> two of each of two -> one of each.
+    """
 
-    pairs = [
-        fold(x, y, (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)) for x, y in (four[:2], four[2:])
-    ]
-    halves = fold(pairs[0], pairs[1], (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
-    return fold(halves, halves, range(4), range(4, 8))
+    def fold_runs(x: Any, y: Any, order: Sequence[int]) -> Any:
+        """Add lanes of both, `order` within each run (y's from LANES on), and those two further."""
+        low = [run + place for run in range(0, LANES, 4) for place in order]
+        return _fold(builder, x, y, low, [place + 2 for place in low])
+
+    pairs = [fold_runs(x, y, (0, LANES, 1, LANES + 1)) for x, y in (four[:2], four[2:])]
+    return _halve(builder, fold_runs(*pairs, (0, 1, LANES, LANES + 1)), 4)
 
 
 def _products(builder: Any, dtype: types.Float, n_bytes: Any, rows: list[Any], columns: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, cast
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from w2v.config import TrainConfig
 from w2v.training.arguments import CACHE_LINE, EDGE, SLOTS, Plan, Scratch, Shape
-from w2v.training.lanes import LANES
+from w2v.training.lanes import LANES, WIDEST
 
 _ROWS_AT_ONCE = 65_536
 # Words that are in nearly every block; of a small vocabulary fewer, as own rows learn a little slower.
@@ -35,12 +36,13 @@ def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
 def make_shape(vector_size: int, dtype: DTypeLike = np.float32) -> Shape:
     """Cut a row of D numbers, padded to whole lanes, into the parts that the kernels pass fastest.
 
-    Two rows of 6 lanes fill the registers; two of fewer than 4 do not hide the latency of a multiply-add.
+    Two rows of fewer than 4 lanes do not hide the latency of a multiply-add.
     """
     n_lanes = -(-vector_size // LANES)
     cuts = [(n_lanes, n_lanes)]
-    if n_lanes > 6:
-        cuts = [(wide, tail) for wide in (6, 5, 4) for tail in range(1, 7) if (n_lanes - tail) % wide == 0]
+    if n_lanes > WIDEST:
+        both = itertools.product(range(4, WIDEST + 1), range(1, WIDEST + 1))
+        cuts = [(wide, tail) for wide, tail in both if (n_lanes - tail) % wide == 0]
     wide, tail = min(cuts, key=lambda cut: (n_lanes - cut[1]) // cut[0] * _cost(cut[0]) + _cost(cut[1]))
     zero = np.dtype(dtype).type(0)
     return Shape((zero,) * wide, (n_lanes - tail) // wide, (zero,) * tail)
