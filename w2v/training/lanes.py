@@ -249,7 +249,7 @@ def _sums(builder: Any, four: Sequence[Any]) -> Any:
         return _fold(builder, x, y, low, [place + 2 for place in low])
 
     pairs = [fold_runs(x, y, (0, LANES, 1, LANES + 1)) for x, y in (four[:2], four[2:])]
-    return _halve(builder, fold_runs(*pairs, (0, 1, LANES, LANES + 1)), 4)
+    return _halve(builder, fold_runs(pairs[0], pairs[1], (0, 1, LANES, LANES + 1)), 4)
 
 
 def _products(builder: Any, dtype: types.Float, n_bytes: Any, rows: list[Any], columns: list[Any]) -> Any:
