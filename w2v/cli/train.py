@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -44,11 +45,13 @@ def train(output: Path, dry_run: bool, **values: Any) -> None:
       w2v train corpus.txt -o model --dry-run
     """
     from w2v.formats.folder import check_model_target
+    from w2v.training.ahead import compiled_meanwhile
     from w2v.training.model import train_model
 
     config = make_config(TrainConfig, values)
     check_model_target(output)
-    corpus = read_corpus(values)
+    with contextlib.nullcontext() if dry_run else compiled_meanwhile(config):
+        corpus = read_corpus(values)
     config = config.resolved(corpus.n_tokens)
     click.echo(f"Training: {_describe(config)}", err=True)
     if dry_run:

@@ -14,11 +14,10 @@ from typing import Any
 
 from w2v.comparison import launcher
 from w2v.errors import W2VError
+from w2v.processes import python_command
 
 TRAINERS = ("gensim", "w2v")
 PINNED = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-# The child finds the modules that this process has found, also in a checkout that is not installed.
-_BOOTSTRAP = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from {} import main; main()"
 
 
 @dataclass(frozen=True)
@@ -139,9 +138,8 @@ def run_python(module: str, arguments: Sequence[str], *, numba_cache: Path | Non
         environment["NUMBA_CACHE_DIR"] = str(numba_cache)
     with tempfile.TemporaryDirectory(prefix="w2v-") as folder:
         report, errors = Path(folder) / "cost.json", Path(folder) / "stderr"
-        paths = json.dumps([path for path in sys.path if isinstance(path, str)])
         command = [sys.executable, "-I", "-S", launcher.__file__, str(report)]
-        command += [sys.executable, "-c", _BOOTSTRAP.format(module), paths, *arguments]
+        command += python_command(module, arguments)
         with errors.open("wb") as stderr:
             code = _run(command, environment, stderr)
         if code != 0:

@@ -22,21 +22,24 @@ def main() -> None:
     from w2v import __version__
     from w2v.config import CorpusConfig, TrainConfig, VocabConfig
     from w2v.corpus import encode
+    from w2v.training.ahead import compiled_meanwhile
     from w2v.training.model import train_model
 
     times.append(time.perf_counter())
-    corpus = encode(
-        [job["text"]],
-        corpus=CorpusConfig(format="text", tokenizer="whitespace"),
-        vocab=VocabConfig(min_count=job["min_count"]),
-        cache=False,
-    )
+    config = TrainConfig(**job["settings"])
+    with compiled_meanwhile(config):
+        corpus = encode(
+            [job["text"]],
+            corpus=CorpusConfig(format="text", tokenizer="whitespace"),
+            vocab=VocabConfig(min_count=job["min_count"]),
+            cache=False,
+        )
     times.append(time.perf_counter())
     n_tokens = corpus.n_tokens
     if job["part"]:
         corpus = _first_sentences(corpus, job["part"]["sentences"])
     clock = _EpochClock()
-    model = train_model(corpus, TrainConfig(**job["settings"]), on_report=clock)
+    model = train_model(corpus, config, on_report=clock)
     times.append(time.perf_counter())
     if job["save"]:
         model.save(folder / "model")

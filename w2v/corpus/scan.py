@@ -24,8 +24,8 @@ I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
 
-_JIT: dict[str, Any] = {"nogil": True, "cache": True}
-# For functions that only others call: no entry from Python, which compiles faster.
+# No entry from C, and none from Python where only others call a function: they take long to compile.
+_JIT: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
 _INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 PADDING = 8

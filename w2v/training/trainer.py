@@ -9,19 +9,21 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from w2v.config import TrainConfig
-from w2v.corpus.encoded import EncodedCorpus
+from w2v.corpus.encoded import CorpusReport, EncodedCorpus
 from w2v.errors import CorpusError, TrainingError
 from w2v.training import exact_kernels, kernels
 from w2v.training.arguments import EXACT_SHIFT, Job, Plan, Scratch, Shape, Tables
 from w2v.training.memory import initial_weights, make_plan, make_scratch, make_shape, pack_rows
 from w2v.training.report import EpochReport, TrainingReport
 from w2v.training.sampling import NegativeSampler, keep_thresholds
+from w2v.vocab import Vocab
 
 _KERNELS = {
     ("sg", "block"): kernels.train_skipgram_block,
@@ -95,6 +97,19 @@ def train_weights(
             on_report(report)
     w_in, w_out = (pack_rows(matrix, config.vector_size) for matrix in (run.tables.w_in, run.tables.w_out))
     return TrainedWeights(w_in, w_out, TrainingReport(tuple(reports)))
+
+
+def is_compiled(config: TrainConfig) -> bool:
+    """Say whether numba's cache has the kernel, for some vector size."""
+    kernel = _KERNELS[config.model, config.kernel]
+    return any(Path(kernel.stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi"))
+
+
+def compile_kernel(config: TrainConfig) -> None:
+    """Compile the kernel of a run, or load it from the cache; it depends on model, kernel and vector size."""
+    vocab = Vocab(["a", "b"], np.ones(2, np.int64))
+    tokens, offsets = np.arange(2, dtype=np.int32), np.array([0, 2], np.int64)
+    _Run.prepare(EncodedCorpus(vocab, tokens, offsets, 2, "", CorpusReport()), config.resolved(2))
 
 
 @dataclass(frozen=True)

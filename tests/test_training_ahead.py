@@ -1,0 +1,57 @@
+"""Compiling in another process while the corpus is read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from w2v.config import TrainConfig
+from w2v.training import ahead
+
+FIRST_RUN = """
+from w2v.config import TrainConfig
+from w2v.training.ahead import compiled_meanwhile
+from w2v.training.kernels import train_cbow_block
+from w2v.training.trainer import compile_kernel, is_compiled
+
+config = TrainConfig(model="cbow", vector_size=8)
+assert not is_compiled(config)
+with compiled_meanwhile(config) as child:
+    assert child is not None
+assert child.returncode == 0
+assert is_compiled(config)
+compile_kernel(config)
+assert sum(train_cbow_block.stats.cache_hits.values()) == 1
+assert not train_cbow_block.stats.cache_misses
+with compiled_meanwhile(config) as child:
+    assert child is None
+"""
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="there is no core for another process")
+def test_the_other_process_leaves_what_training_calls(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('a file of a stranger')")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    command = [sys.executable, "-P" if sys.version_info >= (3, 11) else "-I", "-c", FIRST_RUN]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_other_process_ends_when_reading_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "is_compiled", lambda config: False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    with pytest.raises(ValueError, match="unreadable"), ahead.compiled_meanwhile(TrainConfig()) as child:
+        raise ValueError("unreadable")
+    assert child is not None
+    assert child.returncode is not None
+
+
+def test_one_core_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ahead, "is_compiled", lambda config: False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    with ahead.compiled_meanwhile(TrainConfig()) as child:
+        assert child is None
