@@ -225,6 +225,14 @@ def test_jobs_cover_the_corpus_in_order(lengths: list[int], job_tokens: int) -> 
     assert sizes.max() <= 2 * job_tokens
 
 
+def test_initial_weights_are_uniform_and_the_padding_is_zero() -> None:
+    w_in, w_out = initial_weights(5_000, 10, make_shape(10), seed=1)
+    assert not w_out.any()
+    assert not w_in[:, 10:].any()
+    tenths = np.sort(w_in[:, :10].ravel() * 10)[::5_000]
+    np.testing.assert_allclose(tenths, np.linspace(-1, 0.8, 10), atol=0.03)
+
+
 @given(st.integers(1, 900))
 def test_rows_are_cut_into_parts_that_hold_them(vector_size: int) -> None:
     shape = make_shape(vector_size)
