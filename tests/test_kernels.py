@@ -105,6 +105,7 @@ class Case:
         {},
         {"shrink": False, "window": 1},
         {"vector_size": 250, "window": 5, "block": 16},
+        {"vector_size": 256},
         {"vector_size": 61, "corrected": False, "sample": 0.0},
         {"window": 40, "negative": 1, "block": 2},
         {"words": 3, "sample": 0.0},

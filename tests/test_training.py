@@ -236,7 +236,8 @@ def test_initial_weights_are_uniform_and_the_padding_is_zero() -> None:
 @given(st.integers(1, 900))
 def test_rows_are_cut_into_parts_that_hold_them(vector_size: int) -> None:
     shape = make_shape(vector_size)
-    assert vector_size <= row_length(shape) < vector_size + LANES
+    assert vector_size <= row_length(shape) < vector_size + 2 * LANES
+    assert row_length(shape) % 512 != 0
     assert max(len(shape.wide), len(shape.tail)) <= WIDEST
 
 
