@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "w2v"
 # Each part may import itself and parts before it. Imports inside functions are free: they load what is heavy.
 ORDER = [
-    {"errors", "processes"},
+    {"errors", "processes", "compiling"},
     {"config"},
     {"vocab", "metrics", "compression", "spelling", "scoring", "postprocessing"},
     {"embeddings", "inspection"},

@@ -7,12 +7,13 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from w2v.compiling import cached_njit
 
 _FIRST_IDEOGRAPHIC = "\u2e80"
 _LONGEST_PIECE = 20
-_JIT: dict[str, Any] = {"nogil": True, "cache": True}
+_JIT: dict[str, Any] = {"nogil": True}
 
 
 def nearest_spellings(word: str, words: Sequence[str], index: Container[str], n: int) -> list[str]:
@@ -67,7 +68,7 @@ def _letters(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def _fill_distances(
     word: NDArray[np.uint32],
     text: NDArray[np.uint32],

@@ -19,13 +19,15 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from w2v.compiling import cached_njit
+
 U8: TypeAlias = NDArray[np.uint8]
 I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
 
 # No entry from C, and none from Python where only others call a function: they take long to compile.
-_JIT: dict[str, Any] = {"nogil": True, "cache": True, "no_cfunc_wrapper": True}
+_JIT: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
 _INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 PADDING = 8
@@ -195,7 +197,7 @@ def _is_wide_space(text: U8, position: int) -> bool:
     return lead == 0xE3 and second == 0x80 and text[position + 2] == 0x80
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def split_words(text: U8, end: int, state: I64, key: U64, words: U64, sentence_ends: I64) -> Any:
     """Find and hash the words of text[position:end], and note where sentences end.
 
@@ -266,7 +268,7 @@ def split_words(text: U8, end: int, state: I64, key: U64, words: U64, sentence_e
     return is_valid, n_words, n_ends
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def number_words(
     text: U8,
     words: U64,
@@ -334,7 +336,7 @@ def number_words(
     return n_words
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def fill_slots(slots: U64, offsets: I64, n_types: int, blob: U8, key: U64) -> None:
     """Enter the first n_types types into an empty table.
 
@@ -349,7 +351,7 @@ def fill_slots(slots: U64, offsets: I64, n_types: int, blob: U8, key: U64) -> No
         slots[slot, 0], slots[slot, 1] = slot_key, np.uint64(word_id + 1)
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def hash_types(blob: U8, offsets: I64, key: U64, words: U64) -> None:
     """Describe types one behind the other as `split_words` describes words, so that they can be numbered.
 
@@ -363,7 +365,7 @@ def hash_types(blob: U8, offsets: I64, key: U64, words: U64) -> None:
         words[word_id, START], words[word_id, STOP] = start, stop
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I32, out_ends: I64) -> Any:
     """Replace each token by its pieces, of which it may have none.
 
@@ -400,7 +402,7 @@ def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I3
     return n_out, n_ends
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def gather_words(blob: U8, offsets: I64, order: I64, out: U8) -> None:
     """Copy words in another order, one behind the other: first word order[0], then word order[1], ...
 
@@ -414,7 +416,7 @@ def gather_words(blob: U8, offsets: I64, order: I64, out: U8) -> None:
         end += n_bytes
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def put_in_lines(blob: U8, offsets: I64, start: int, stop: int, out: U8) -> None:
     """Copy the words start..stop, each followed by a newline.
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from w2v.compiling import cached_njit
+
 # The order of additions does not matter here: near ties are decided elsewhere.
-_JIT: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": {"reassoc", "contract", "nsz"}}
+_JIT: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}}
 _PIECE = 256
 
 
-@njit(**_JIT)
+@cached_njit(**_JIT)
 def keep_best(
     similarities: NDArray[np.float32],
     questions: NDArray[np.int64],

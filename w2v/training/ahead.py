@@ -15,16 +15,16 @@ from collections.abc import Iterator
 
 from w2v.config import TrainConfig
 from w2v.processes import python_command
-from w2v.training.trainer import compile_kernel, is_compiled
+from w2v.training.trainer import compile_kernel, is_missing
 
 
 @contextlib.contextmanager
 def compiled_meanwhile(config: TrainConfig) -> Iterator[subprocess.Popen[bytes] | None]:
-    """Have a run's kernel compiled into numba's cache while the body runs, if it has never been compiled.
+    """Have a run's kernel compiled into numba's cache while the body runs, if it is not there.
 
     The other process (None if there is none) has ended when this is left. Should it fail, training compiles.
     """
-    if is_compiled(config) or (os.cpu_count() or 1) == 1:
+    if not is_missing(config) or (os.cpu_count() or 1) == 1:
         yield None
         return
     command = python_command(__name__, [json.dumps(dataclasses.asdict(config))])

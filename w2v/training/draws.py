@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from w2v.compiling import cached_njit
 from w2v.training.arguments import EDGE
 
 # "reassoc" and "contract" let LLVM reorder sums; full fastmath would break the search for NaN.
@@ -29,7 +30,7 @@ _options: dict[str, Any] = {
     "_nrt": False,
 }
 # Entries from C, and from Python where only kernels call a function, are left out: they take long to compile.
-kernel: Callable[[Any], Any] = njit(cache=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
+kernel: Callable[[Any], Any] = cached_njit(no_cfunc_wrapper=True, **_options)
 helper: Callable[[Any], Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
 
 

@@ -1,6 +1,7 @@
 """The exact kernels, one update a pair as in word2vec.c: the yardstick. Signature: `kernels`; draws: `draws`.
 
-numba does not see an edit of `draws.py` when it looks for these kernels in its cache: edit this file too.
+numba does not see an edit of `draws.py` or `lanes.py` when it looks for these kernels in its cache: edit this
+file too.
 """
 
 from __future__ import annotations

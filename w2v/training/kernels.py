@@ -1,8 +1,8 @@
 """The block kernels: skip-gram and CBOW with negative sampling.
 
 One call trains one job, a run of raw tokens, and returns (tokens kept, pairs, loss). Names: `w_in` (V, D) is
-word2vec's syn0, `w_out` (V, D) its syn1neg; rows are padded with zeros to whole lanes. All four kernels have
-one signature, `kernel(tables, plan, shape, scratch, job)`.
+word2vec's syn0, `w_out` (V, D) its syn1neg; rows are padded with zeros to whole lanes (of 16 numbers with
+AVX-512, else of 8). All four kernels have one signature, `kernel(tables, plan, shape, scratch, job)`.
 
 Race (Hogwild, Recht et al. 2011). Workers add to `w_in` and `w_out` without locks. A worker may read a row
 that another is writing, or lose an addition to it; rows are many and updates small, so the loss of a few

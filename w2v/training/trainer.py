@@ -99,10 +99,11 @@ def train_weights(
     return TrainedWeights(w_in, w_out, TrainingReport(tuple(reports)))
 
 
-def is_compiled(config: TrainConfig) -> bool:
-    """Say whether numba's cache has the kernel, for some vector size."""
+def is_missing(config: TrainConfig) -> bool:
+    """Say whether numba has a cache and the kernel is not in it, whatever the vector size."""
     kernel = _KERNELS[config.model, config.kernel]
-    return any(Path(kernel.stats.cache_path).glob(f"*.{kernel.__name__}-*.nbi"))
+    folder = kernel.stats.cache_path
+    return folder is not None and not any(Path(folder).glob(f"*.{kernel.__name__}-*.nbi"))
 
 
 def compile_kernel(config: TrainConfig) -> None:
