@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,21 @@ def test_an_error_in_a_process_comes_through() -> None:
         list(encode_parts(parts, CorpusConfig(tokenizer="words"), workers=2, alone_seconds=0))
 
 
-def test_a_process_that_dies_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("w2v.corpus.pool._START", "import sys; sys.exit(3)")
+@pytest.mark.parametrize("code", ["exit(3)", "import sys; sys.stdin.readline(); sys.exit(3)"])
+def test_a_process_that_dies_is_an_error(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    command = [sys.executable, "-c", code]
+    monkeypatch.setattr("w2v.corpus.pool.python_command", lambda module, arguments: command)
+    with pytest.raises(CorpusError, match="ended by itself"):
+        list(encode_parts(parts_of(4), CorpusConfig(tokenizer="words"), workers=2, alone_seconds=0))
+
+
+def test_a_process_that_dies_before_it_is_told_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen([sys.executable, "-c", "exit(3)"], **options)
+        process.wait()
+        return process
+
+    monkeypatch.setattr("w2v.corpus.pool.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
     with pytest.raises(CorpusError, match="ended by itself"):
         list(encode_parts(parts_of(4), CorpusConfig(tokenizer="words"), workers=2, alone_seconds=0))
 

@@ -2,7 +2,7 @@
 
 The processes are plain ones that talk over pipes, not multiprocessing's: those import the caller's main
 module anew, so that a script without `if __name__ == "__main__"` would start itself over and over. Nothing is
-pickled. `work` is what such a process runs.
+pickled. `main` is what such a process runs.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from typing import BinaryIO, TypeVar
 from w2v.config import CorpusConfig
 from w2v.corpus.parts import EncodedPart, Part, PartEncoder, pack, unpack
 from w2v.errors import CorpusError, W2VError
+from w2v.processes import python_command
 
 _START_SECONDS = 2.0  # about what it takes to start them, with numba
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from w2v.corpus.pool import work; work()"
 Tag = TypeVar("Tag")
 
 
@@ -113,12 +113,16 @@ class _Process:
     """One process that encodes parts, one after the other."""
 
     def __init__(self, config: CorpusConfig) -> None:
-        command = [sys.executable, "-c", _START, json.dumps([path or "." for path in sys.path])]
+        command = python_command(__name__, [])
         # In a session of its own, Ctrl-C in the terminal does not reach it; this process ends it.
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        self._send(json.dumps(dataclasses.asdict(config)).encode() + b"\n")
+        try:
+            self._send(json.dumps(dataclasses.asdict(config)).encode() + b"\n")
+        except CorpusError:
+            self.close()
+            raise
 
     def encode(self, part: Part) -> EncodedPart:
         header = {"kind": part.kind, "ends_file": part.ends_file, "n_bytes": len(part.data)}
@@ -160,7 +164,7 @@ class _Process:
                     stream.close()
 
 
-def work() -> None:
+def main() -> None:
     """Encode parts that arrive on standard input until it ends; Ctrl-C is the parent's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
