@@ -275,7 +275,7 @@ def _print_jobs(found: BenchReport) -> None:
     n = len(found.jobs[0].gensim)
     click.echo(
         f"\nwhole jobs on all of the text, epochs {config.epochs}, {_workers(config.workers)}: "
-        f"seconds, median of {n}; cold: nothing compiled yet"
+        f"seconds, median of {n}; cold: nothing compiled yet, done while reading"
     )
     for job in found.jobs:
         header = (_TITLES[job.model], "gensim", "w2v", "ratio", "w2v, cold", "ratio")
