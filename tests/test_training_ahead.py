@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from w2v.config import TrainConfig
+from w2v.corpus.pool import usable_cores
 from w2v.training import ahead
 
 FIRST_RUN = """
@@ -32,7 +33,7 @@ with compiled_meanwhile(config) as child:
 """
 
 
-@pytest.mark.skipif(os.cpu_count() == 1, reason="there is no core for another process")
+@pytest.mark.skipif(usable_cores() == 1, reason="there is no core for another process")
 def test_the_other_process_leaves_what_training_calls(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('a file of a stranger')")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
@@ -43,7 +44,7 @@ def test_the_other_process_leaves_what_training_calls(tmp_path: Path) -> None:
 
 def test_the_other_process_ends_when_reading_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "is_missing", lambda config: True)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(ahead, "usable_cores", lambda: 2)
     with pytest.raises(ValueError, match="unreadable"), ahead.compiled_meanwhile(TrainConfig()) as child:
         raise ValueError("unreadable")
     assert child is not None
@@ -52,7 +53,7 @@ def test_the_other_process_ends_when_reading_fails(monkeypatch: pytest.MonkeyPat
 
 def test_one_core_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "is_missing", lambda config: True)
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(ahead, "usable_cores", lambda: 1)
     with ahead.compiled_meanwhile(TrainConfig()) as child:
         assert child is None
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
 
 from w2v.config import TrainConfig
+from w2v.corpus.pool import usable_cores
 from w2v.processes import python_command
 from w2v.training.trainer import compile_kernel, is_missing
 
@@ -24,7 +24,7 @@ def compiled_meanwhile(config: TrainConfig) -> Iterator[subprocess.Popen[bytes] 
 
     The other process (None if there is none) has ended when this is left. Should it fail, training compiles.
     """
-    if not is_missing(config) or (os.cpu_count() or 1) == 1:
+    if usable_cores() == 1 or not is_missing(config):
         yield None
         return
     command = python_command(__name__, [json.dumps(dataclasses.asdict(config))])
