@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 import w2v
-from w2v.corpus.demo import articles, sentences_of
+from w2v.corpus.tools.demo import articles, sentences_of
 from w2v.pytorch import Vocabulary, WordEmbedding, load_embedding
 
 # How fast the table learns, as a part of the learning rate; None: it is frozen.

@@ -25,7 +25,7 @@ from numba import njit
 from w2v.bench.report import Machine
 from w2v.config import TrainConfig, default_block_negatives
 from w2v.corpus import EncodedCorpus, encode
-from w2v.training.lanes import (
+from w2v.training.cpu.lanes import (
     LANES,
     add_row,
     address_of,
@@ -37,7 +37,7 @@ from w2v.training.lanes import (
     store_lanes,
     zero_row,
 )
-from w2v.training.memory import aligned_zeros, make_shape, row_length
+from w2v.training.cpu.memory import aligned_zeros, make_shape, row_length
 from w2v.training.model import train_model
 from w2v.training.sampling import keep_probabilities
 

@@ -23,9 +23,9 @@ import numpy as np
 from w2v.bench.report import Machine, load
 from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus
-from w2v.corpus.encoded import CorpusReport
+from w2v.corpus.ids.encoded_corpus import CorpusReport
 from w2v.training.model import train_model
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 N_TOKENS = 1_000_000
 SENTENCE = 25

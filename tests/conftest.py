@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from w2v.corpus.demo import write_demo
+from w2v.corpus.tools.demo import write_demo
 
 # The first example of a compiled loop waits for the compiler; the same examples every time.
 settings.register_profile("w2v", deadline=None, derandomize=True)

@@ -154,7 +154,7 @@ def test_options_reach_the_library(asked: dict[str, Any], corpus: str) -> None:
 def test_quick_takes_the_demo_corpus_and_little_of_everything(
     asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("w2v.corpus.demo.write_demo", lambda file: file.write(b"the demo\n" * 9))
+    monkeypatch.setattr("w2v.corpus.tools.demo.write_demo", lambda file: file.write(b"the demo\n" * 9))
     assert run("--quick", "--repeats", "3").exit_code == 0
     assert list(asked["corpus"].vocab.words) == ["the", "demo"]
     assert (asked["repeats"], asked["words"], asked["seeds"], asked["train"].epochs) == (3, 200_000, 1, 1)

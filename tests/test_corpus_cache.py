@@ -17,8 +17,8 @@ import pytest
 
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
-from w2v.corpus.cache import Cache, open_cache
-from w2v.vocab import Vocab
+from w2v.corpus.ids.cache import Cache, open_cache
+from w2v.vectors.vocab import Vocab
 
 ALL = VocabConfig(min_count=1)
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from w2v.corpus.demo import sentences_of, split_sentences, write_demo
+from w2v.corpus.tools.demo import sentences_of, split_sentences, write_demo
 
 WIKITEXT = """
 {{Infobox person|name=Nobody {{nowrap|nested template}}|born={{birth date|1900|1|1}}}}

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
-from w2v.corpus.cache import Cache
-from w2v.corpus.encoder import encode_source
+from w2v.corpus.ids.cache import Cache
+from w2v.corpus.ids.encoder import encode_source
 from w2v.errors import ConfigError, CorpusError
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 ALL = VocabConfig(min_count=1)
 SENTENCES = [["to", "be", "or"], ["not", "to", "be"], ["b", "a", "a", "b"]]

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
-from w2v.corpus import parts as parts_module
-from w2v.corpus.parts import Part, PartEncoder, pack, unpack
-from w2v.corpus.pool import encode_parts
+from w2v.corpus.ids import parts as parts_module
+from w2v.corpus.ids.parts import Part, PartEncoder, pack, unpack
+from w2v.corpus.ids.pool import encode_parts
 from w2v.errors import CorpusError
 
 ALL = VocabConfig(min_count=1)
@@ -57,7 +57,7 @@ def test_processes_give_what_one_gives(
 ) -> None:
     if tokenizer == "jieba":
         pytest.importorskip("rjieba")
-    monkeypatch.setattr("w2v.corpus.pool._START_SECONDS", 0.0)
+    monkeypatch.setattr("w2v.corpus.ids.pool._START_SECONDS", 0.0)
     monkeypatch.setattr(encode_parts, "__kwdefaults__", {"alone_seconds": 0.0})
     text = "".join(f"{CHINESE}word{number} {ENGLISH}" for number in range(300))
     path = write(tmp_path, text)
@@ -113,7 +113,7 @@ def test_a_process_that_dies_before_it_is_told_anything(monkeypatch: pytest.Monk
         process.wait()
         return process
 
-    monkeypatch.setattr("w2v.corpus.pool.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
+    monkeypatch.setattr("w2v.corpus.ids.pool.subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
     with pytest.raises(CorpusError, match="ended by itself"):
         list(encode_parts(parts_of(4), CorpusConfig(tokenizer="words"), workers=2, alone_seconds=0))
 
@@ -124,9 +124,9 @@ def test_a_script_without_a_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "print('started')\n"
-        "import w2v.corpus.parts, w2v.corpus.pool\n"
-        "w2v.corpus.parts.PART_BYTES = 1000\n"
-        "w2v.corpus.pool.encode_parts.__kwdefaults__['alone_seconds'] = 0\n"
+        "import w2v.corpus.ids.parts, w2v.corpus.ids.pool\n"
+        "w2v.corpus.ids.parts.PART_BYTES = 1000\n"
+        "w2v.corpus.ids.pool.encode_parts.__kwdefaults__['alone_seconds'] = 0\n"
         "from w2v.config import CorpusConfig\n"
         f"corpus = w2v.corpus.encode({str(tmp_path / 'corpus.txt')!r}, cache=False, workers=2,\n"
         "    corpus=CorpusConfig(tokenizer='words'))\n"
@@ -141,9 +141,9 @@ def test_a_script_without_a_guard(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_no_process() -> None:
     code = (
         "import os; os.setpgrp()\n"
-        "import w2v.corpus.parts, w2v.corpus.pool\n"
-        "w2v.corpus.parts.PART_BYTES = 100\n"
-        "w2v.corpus.pool.encode_parts.__kwdefaults__['alone_seconds'] = 0\n"
+        "import w2v.corpus.ids.parts, w2v.corpus.ids.pool\n"
+        "w2v.corpus.ids.parts.PART_BYTES = 100\n"
+        "w2v.corpus.ids.pool.encode_parts.__kwdefaults__['alone_seconds'] = 0\n"
         "from w2v.cli import main; main()"
     )
     command = [sys.executable, "-c", code, "vocab", "-", "--tokenizer", "words", "--read-workers", "2"]

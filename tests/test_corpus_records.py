@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
-from w2v.corpus.encodings import guess_encoding
-from w2v.corpus.records import RecordError, texts_of
-from w2v.corpus.tally import Tally
+from w2v.corpus.read.guess_encoding import guess_encoding
+from w2v.corpus.read.records import RecordError, texts_of
+from w2v.corpus.read.tally import Tally
 from w2v.errors import CorpusError
 
 ALL = VocabConfig(min_count=1)
@@ -143,7 +143,7 @@ def test_what_csv_and_json_write_comes_back(texts: list[str]) -> None:
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("w2v.corpus.records._MOST_LETTERS", 1000)
+    monkeypatch.setattr("w2v.corpus.read.records._MOST_LETTERS", 1000)
     with pytest.raises(RecordError, match="a line of more than 1,000 letters"):
         list(texts_of("jsonl", ["x" * 400] * 9, CorpusConfig(), Tally()))
 

@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 from w2v.cli import cli
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import encode
-from w2v.corpus.fetch import fetch, find_corpus
-from w2v.corpus.stats import advice, describe_corpus, estimate, plot_zipf, zipf_chart
+from w2v.corpus.tools.fetch import fetch, find_corpus
+from w2v.corpus.tools.stats import advice, describe_corpus, estimate, plot_zipf, zipf_chart
 from w2v.errors import CorpusError
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from w2v.cli import cli
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
-from w2v.corpus.wiki import page_text
+from w2v.corpus.read.wiki import page_text
 from w2v.errors import CorpusError
 
 ALL = VocabConfig(min_count=1)

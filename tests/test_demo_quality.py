@@ -10,9 +10,9 @@ import pytest
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.embeddings import Embeddings
-from w2v.evaluate.pairs import evaluate_pairs
-from w2v.evaluate.sets import read_pairs
-from w2v.training.memory import initial_weights, make_shape
+from w2v.evaluation.pairs import evaluate_pairs
+from w2v.evaluation.sets import read_pairs
+from w2v.training.cpu.memory import initial_weights, make_shape
 from w2v.training.model import train_model
 
 

@@ -12,9 +12,9 @@ from vector_strategies import same_bits, some_model
 import w2v
 from w2v import ConfigError, Embeddings, UnknownWordError, Vocab
 from w2v.embeddings import METRICS
-from w2v.inspection import average_ranks, rank_correlation, report_frequency, report_norms
-from w2v.scoring import best_rows
-from w2v.spelling import nearest_spellings
+from w2v.evaluation.inspection import average_ranks, rank_correlation, report_frequency, report_norms
+from w2v.vectors.scoring import best_rows
+from w2v.vectors.spelling import nearest_spellings
 
 
 def naive_scores(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2v import ConfigError, Embeddings, FormatError, Vocab
-from w2v.evaluate import (
+from w2v.evaluation import (
     AnalogySet,
     PairSet,
     evaluate,
@@ -22,7 +22,7 @@ from w2v.evaluate import (
     read_analogies,
     read_pairs,
 )
-from w2v.evaluate.pairs import bootstrap_interval
+from w2v.evaluation.pairs import bootstrap_interval
 
 
 def model_of(words: list[str], vectors: Any) -> Embeddings:

@@ -15,9 +15,9 @@ from vector_strategies import embeddings, same_bits, some_model
 
 import w2v
 from w2v import Embeddings, FormatError, Vocab
-from w2v.formats.atomic import new_file, new_files, new_folder
+from w2v.files.atomic import new_file, new_files, new_folder
 from w2v.formats.folder import check_model_target, read_folder, write_folder
-from w2v.formats.vocab_tsv import read_vocab, write_vocab
+from w2v.vectors.vocab_tsv import read_vocab, write_vocab
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vector_strategies import floats
 
-from w2v.formats.kernels import IS_ODD, NUMBER_BYTES, format_rows, parse_rows
+from w2v.formats.number_kernels import IS_ODD, NUMBER_BYTES, format_rows, parse_rows
 from w2v.formats.text_rows import _exact_float32
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from w2v.training import exact_kernels, kernels
-from w2v.training.arguments import Job, Plan, Tables
-from w2v.training.lanes import LANES
-from w2v.training.memory import aligned_zeros, make_scratch, make_shape, row_length
+from w2v.training.cpu import block_kernels as kernels
+from w2v.training.cpu import exact_kernels
+from w2v.training.cpu.arguments import Job, Plan, Tables
+from w2v.training.cpu.lanes import LANES
+from w2v.training.cpu.memory import aligned_zeros, make_scratch, make_shape, row_length
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 
 KERNELS = {

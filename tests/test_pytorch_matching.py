@@ -17,9 +17,9 @@ from w2v import ConfigError, Embeddings, FormatError, Vocab
 pytest.importorskip("torch")
 import torch
 
+from w2v.formats.foreign import read_foreign
+from w2v.formats.matching import match
 from w2v.pytorch import from_embedding, load_embedding, match_vocabulary, save_embedding
-from w2v.pytorch.foreign import read_foreign
-from w2v.pytorch.matching import match
 
 WORDS = ["the", "cat", "Paris", "paris", "STRASSE", "日本", "ing"]
 VECTORS = np.random.default_rng(0).normal(size=(7, 4)).astype(np.float32)

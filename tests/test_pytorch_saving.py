@@ -19,7 +19,7 @@ import w2v
 from w2v import ConfigError, Embeddings, FormatError
 from w2v.cli import cli
 from w2v.config import CorpusConfig
-from w2v.corpus.tokenizers import describe
+from w2v.corpus.tokens.tokenizers import describe
 
 pytest.importorskip("torch")
 import torch
@@ -346,7 +346,7 @@ w2v.load({str(folder.parent / "e")!r})
 from click.testing import CliRunner
 from w2v.cli import cli
 from w2v.config import CorpusConfig
-from w2v.corpus.tokenizers import describe
+from w2v.corpus.tokens.tokenizers import describe
 for arguments in (["info", {str(folder)!r}], ["convert", {str(folder)!r}, {str(folder.parent / "o.npy")!r}],
                   ["neighbors", {str(folder)!r}, {WORDS[0]!r}], ["export", "--help"]):
     result = CliRunner().invoke(cli, arguments)

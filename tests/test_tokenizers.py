@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 import w2v
 from w2v.cli import cli
 from w2v.config import CorpusConfig
-from w2v.corpus.tokenizers import Cutter, describe, from_config, text_cutter, vocabulary_word
+from w2v.corpus.tokens.tokenizers import Cutter, describe, from_config, text_cutter, vocabulary_word
 from w2v.errors import ConfigError, CorpusError
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 MIXED = st.text(
     st.sampled_from("aZé'’-_.,!1٣ 。，京北\u3000\u00a0\u200b\u00ad０Ａア﹐😀\u0301\u1e9b\t¨—ไท"), max_size=30

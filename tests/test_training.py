@@ -22,8 +22,8 @@ import w2v
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.errors import ConfigError, CorpusError, TrainingError
-from w2v.training.lanes import LANES, WIDEST
-from w2v.training.memory import initial_weights, make_shape, pack_rows, row_length
+from w2v.training.cpu.lanes import LANES, WIDEST
+from w2v.training.cpu.memory import initial_weights, make_shape, pack_rows, row_length
 from w2v.training.sampling import NegativeSampler, keep_probabilities, keep_thresholds
 from w2v.training.trainer import Progress, job_borders, train_weights
 

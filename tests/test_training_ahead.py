@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from w2v.config import TrainConfig
-from w2v.corpus.pool import usable_cores
+from w2v.corpus.ids.pool import usable_cores
 from w2v.training import ahead
 
 FIRST_RUN = """
 from w2v.config import TrainConfig
 from w2v.training.ahead import compiled_meanwhile
-from w2v.training.kernels import train_cbow_block
+from w2v.training.cpu.block_kernels import train_cbow_block
 from w2v.training.trainer import compile_kernel, is_missing
 
 config = TrainConfig(model="cbow", vector_size=8)

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from w2v.cli import cli
 from w2v.cli.options import config_options, make_config
 from w2v.config import CorpusConfig, TrainConfig, VocabConfig, _Checked, setting
-from w2v.formats.vocab_tsv import read_vocab
+from w2v.vectors.vocab_tsv import read_vocab
 
 TEXT = "The cat the dog the cat\n\nthe\tend \\ of\n"
 
@@ -146,7 +146,9 @@ def test_corpus_cache_lists_and_clears(text: Path, tmp_path: Path) -> None:
 
 
 def test_corpus_demo_writes_the_whole_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("w2v.corpus.demo.articles", lambda: iter(["A first sentence.", "A second one."]))
+    monkeypatch.setattr(
+        "w2v.corpus.tools.demo.articles", lambda: iter(["A first sentence.", "A second one."])
+    )
     done = run("corpus", "demo", "-o", tmp_path / "demo.txt")
     assert "Wrote 6 words in 2 sentences of 2 Wikipedia articles" in done.stderr
     assert (tmp_path / "demo.txt").read_text() == "a first sentence\na second one\n"
@@ -155,7 +157,7 @@ def test_corpus_demo_writes_the_whole_or_nothing(tmp_path: Path, monkeypatch: py
         yield "A third sentence."
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("w2v.corpus.demo.articles", broken)
+    monkeypatch.setattr("w2v.corpus.tools.demo.articles", broken)
     assert run("corpus", "demo", "-o", tmp_path / "demo.txt").exit_code == 1
     assert (tmp_path / "demo.txt").read_text() == "a first sentence\na second one\n"
     assert len(list(tmp_path.iterdir())) == 1

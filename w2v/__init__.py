@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from w2v.formats import load, save_as
     from w2v.formats.gensim_vectors import from_gensim
     from w2v.pooling import text_vectors
-    from w2v.vocab import Vocab
+    from w2v.vectors.vocab import Vocab
 
 __version__ = "0.1.0"
 __all__ = [
@@ -62,7 +62,7 @@ _HOME = {
     **dict.fromkeys(_ERRORS, "w2v.errors"),
     "Embeddings": "w2v.embeddings",
     "Neighbor": "w2v.embeddings",
-    "Vocab": "w2v.vocab",
+    "Vocab": "w2v.vectors.vocab",
     "compare": "w2v.comparison.api",
     "compare_models": "w2v.comparison.models",
     "from_gensim": "w2v.formats.gensim_vectors",

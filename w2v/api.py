@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from w2v.corpus import PathLike, Source
     from w2v.embeddings import Embeddings
     from w2v.training.trainer import ProgressCallback, ReportCallback
-    from w2v.vocab import Vocab
+    from w2v.vectors.vocab import Vocab
 
 
 def train(

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError, UnknownWordError
-from w2v.metrics import METRICS
-from w2v.scoring import best_rows, check_metric, row_norms, score_rows, unit_rows
-from w2v.vocab import Vocab
+from w2v.vectors.metrics import METRICS
+from w2v.vectors.scoring import best_rows, check_metric, row_norms, score_rows, unit_rows
+from w2v.vectors.vocab import Vocab
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gensim.models import KeyedVectors
 
-    from w2v.training.report import TrainingReport
+    from w2v.vectors.training_report import TrainingReport
 
 __all__ = ["METRICS", "Embeddings", "Neighbor"]
 
@@ -150,7 +150,7 @@ class Embeddings:
 
     def nearest_spellings(self, word: str, n: int = 3) -> list[str]:
         """Return up to n words of the vocabulary that are spelt like `word`, best first."""
-        from w2v.spelling import nearest_spellings
+        from w2v.vectors.spelling import nearest_spellings
 
         return nearest_spellings(word, self.words, self.vocab.index, n)
 
@@ -289,7 +289,7 @@ class Embeddings:
         n : int, optional
             By default D / 100, rounded, but at least 1, as in the paper.
         """
-        from w2v.postprocessing import without_mean_and_top
+        from w2v.vectors.postprocessing import without_mean_and_top
 
         n = max(1, round(self.vector_size / 100)) if n is None else n
         vectors = without_mean_and_top(self.vectors, n)

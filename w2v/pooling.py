@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.corpus.tokenizers import text_cutter
+from w2v.corpus.tokens.tokenizers import text_cutter
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 

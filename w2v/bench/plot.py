@@ -10,7 +10,7 @@ from typing import Any
 from w2v.bench.report import BenchReport
 from w2v.comparison.spread import deviation, mean
 from w2v.errors import ConfigError, MissingExtraError
-from w2v.formats.atomic import new_file
+from w2v.files.atomic import new_file
 
 _NAMES = ("gensim", "w2v")
 _COLORS = {"gensim": "#9a9a9a", "w2v": "#1f6fb4"}

@@ -143,7 +143,7 @@ def _is_given(name: str) -> bool:
 
 
 def _demo(folder: Path) -> Path:
-    from w2v.corpus.demo import write_demo
+    from w2v.corpus.tools.demo import write_demo
 
     path = folder / "demo.txt"
     with path.open("wb") as file:

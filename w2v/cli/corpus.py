@@ -16,9 +16,9 @@ from w2v.cli.output import print_json, print_table, shown
 
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
-    from w2v.corpus.cache import CachedCorpus
-    from w2v.corpus.fetch import PublicCorpus
-    from w2v.corpus.stats import CorpusStats, Estimate
+    from w2v.corpus.ids.cache import CachedCorpus
+    from w2v.corpus.tools.fetch import PublicCorpus
+    from w2v.corpus.tools.stats import CorpusStats, Estimate
 
 
 output_option = click.option(
@@ -59,7 +59,7 @@ def stats(plot: Path | None, as_json: bool, **values: Any) -> None:
       w2v corpus stats zh.txt --tokenizer jieba --plot zipf.png
     """
     from w2v.config import TrainConfig
-    from w2v.corpus.stats import advice, describe_corpus, estimate, plot_zipf
+    from w2v.corpus.tools.stats import advice, describe_corpus, estimate, plot_zipf
 
     encoded = read_everything(values)
     described = describe_corpus(encoded)
@@ -109,7 +109,7 @@ def wiki(output: Path, **values: Any) -> None:
       w2v corpus wiki dump.xml.bz2 --tokenizer words --lowercase --sentences split -o text
     """
     from w2v.corpus.phrases import write_sentences
-    from w2v.formats.atomic import new_file
+    from w2v.files.atomic import new_file
 
     tokenizer = values["tokenizer"] or "whitespace"
     encoded = read_everything(values, format="wiki", tokenizer=tokenizer)
@@ -139,8 +139,8 @@ def fetch(name: str | None, output: Path | None, as_json: bool) -> None:
       w2v corpus fetch
       w2v train $(w2v corpus fetch text8) -o model
     """
-    from w2v.corpus.fetch import fetch as fetch_corpus
-    from w2v.corpus.fetch import find_corpus, list_corpora
+    from w2v.corpus.tools.fetch import fetch as fetch_corpus
+    from w2v.corpus.tools.fetch import find_corpus, list_corpora
 
     if name is None:
         _print_public(list_corpora(), as_json)
@@ -170,8 +170,8 @@ def demo(output: Path) -> None:
     Example:
       w2v corpus demo -o demo.txt
     """
-    from w2v.corpus.demo import write_demo
-    from w2v.formats.atomic import new_file
+    from w2v.corpus.tools.demo import write_demo
+    from w2v.files.atomic import new_file
 
     with new_file(output) as file:
         made = write_demo(file)
@@ -196,7 +196,7 @@ def cache(clear: bool, cache_dir: Path | None, as_json: bool) -> None:
       w2v corpus cache
       w2v corpus cache --clear
     """
-    from w2v.corpus.cache import open_cache
+    from w2v.corpus.ids.cache import open_cache
 
     store = open_cache(cache_dir)
     if clear:
@@ -238,7 +238,7 @@ def _print_public(corpora: Sequence[PublicCorpus], as_json: bool) -> None:
 
 
 def _print_stats(encoded: EncodedCorpus, stats: CorpusStats, cost: Estimate, encoding: str) -> None:
-    from w2v.corpus.stats import zipf_chart
+    from w2v.corpus.tools.stats import zipf_chart
 
     report = encoded.report
     kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(report.kinds.items()))

@@ -10,10 +10,10 @@ import click
 
 from w2v.cli.model_options import change_options, json_option, model_argument, open_model, restrict_option
 from w2v.cli.output import print_json, print_table, shown
-from w2v.metrics import ANALOGY_METHODS
+from w2v.vectors.metrics import ANALOGY_METHODS
 
 if TYPE_CHECKING:
-    from w2v.evaluate import AnalogyResult, AnalogyScore, PairResult
+    from w2v.evaluation import AnalogyResult, AnalogyScore, PairResult
 
 
 @click.command(no_args_is_help=True)
@@ -76,7 +76,7 @@ def evaluate(
       w2v evaluate my_model --restrict-vocab 30000
       w2v evaluate zh_model --analogies ca8.txt --pairs wordsim-240.txt --json
     """
-    from w2v.evaluate import evaluate as run
+    from w2v.evaluation import evaluate as run
 
     given = bool(analogies or pairs)
     found = run(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from w2v.metrics import METRICS
+from w2v.vectors.metrics import METRICS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -58,6 +58,6 @@ def open_model(path: Path, *, center: bool = False, all_but_the_top: int | None 
 
 def as_in_model(model: Any, *words: str) -> tuple[str, ...]:
     """Return words as the model has them: as typed, or else normalised as its corpus was."""
-    from w2v.corpus.tokenizers import vocabulary_word
+    from w2v.corpus.tokens.tokenizers import vocabulary_word
 
     return tuple(vocabulary_word(word, model.vocab, model.config) for word in words)

@@ -15,7 +15,7 @@ from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
-    from w2v.vocab import Vocab
+    from w2v.vectors.vocab import Vocab
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Config = TypeVar("Config")
@@ -53,7 +53,7 @@ def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
 
 def _as_sources(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str | Path]:
     """Make paths of what are no URLs, from which a Path would take a slash."""
-    from w2v.corpus.remote import is_url
+    from w2v.corpus.read.remote import is_url
 
     return [value if is_url(value) else Path(value) for value in values]
 
@@ -146,7 +146,7 @@ def _vocab(values: Mapping[str, Any]) -> VocabConfig | Vocab:
     for field in dataclasses.fields(VocabConfig):
         if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--vocab says which words to take; leave out {_flag(field.name)}")
-    from w2v.formats.vocab_tsv import read_vocab
+    from w2v.vectors.vocab_tsv import read_vocab
 
     return read_vocab(values["vocab_file"])
 

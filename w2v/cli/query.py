@@ -22,7 +22,7 @@ from w2v.cli.output import print_json, print_table, shown
 
 if TYPE_CHECKING:
     from w2v.embeddings import Embeddings, Neighbor
-    from w2v.inspection import FrequencyReport, NormReport
+    from w2v.evaluation.inspection import FrequencyReport, NormReport
 
 top_option = click.option(
     "-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="How many words to show."
@@ -158,7 +158,7 @@ def info(model: Path, as_json: bool) -> None:
     Example:
       w2v info my_model
     """
-    from w2v.inspection import report_frequency, report_norms
+    from w2v.evaluation.inspection import report_frequency, report_norms
 
     embeddings = open_model(model)
     norms, frequency = report_norms(embeddings), report_frequency(embeddings)

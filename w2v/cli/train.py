@@ -15,8 +15,8 @@ from w2v.config import TrainConfig
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
     from w2v.embeddings import Embeddings
-    from w2v.training.report import EpochReport, TrainingReport
     from w2v.training.trainer import Progress
+    from w2v.vectors.training_report import EpochReport, TrainingReport
 
 
 @click.command(no_args_is_help=True)
@@ -74,7 +74,7 @@ def _summary(model: Embeddings) -> str:
 
 
 def _tell_estimate(corpus: EncodedCorpus, config: TrainConfig) -> None:
-    from w2v.corpus.stats import estimate
+    from w2v.corpus.tools.stats import estimate
     from w2v.training.model import advice
 
     for line in advice(corpus, config):

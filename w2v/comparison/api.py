@@ -40,7 +40,7 @@ def compare(
     seeds : int
         At least 3.
     analogies, pairs : iterable of str or path-like, optional
-        Test sets; see `w2v.evaluate.evaluate`.
+        Test sets; see `w2v.evaluation.evaluate`.
     keep : path-like, optional
         A new folder for the text and all models.
     cache_dir, cache

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus
 from w2v.training.sampling import keep_probabilities
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 _TOKENS = 400_000
 _PREDICTIONS = 100_000

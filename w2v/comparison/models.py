@@ -16,7 +16,7 @@ from w2v.comparison.profile import (
     similarity_correlation,
 )
 from w2v.embeddings import Embeddings
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 
 @dataclass(frozen=True)

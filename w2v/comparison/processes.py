@@ -14,7 +14,7 @@ from typing import Any
 
 from w2v.comparison import launcher
 from w2v.errors import W2VError
-from w2v.processes import python_command
+from w2v.system.processes import python_command
 
 TRAINERS = ("gensim", "w2v")
 PINNED = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from w2v.comparison.spread import Measure
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
-from w2v.evaluate import AnalogySet, PairSet, evaluate_analogies, evaluate_pairs, read_analogies, read_pairs
-from w2v.evaluate.sets import ANALOGY_SETS, PAIR_SETS
-from w2v.inspection import rank_correlation
-from w2v.scoring import unit_rows
+from w2v.evaluation import AnalogySet, PairSet, evaluate_analogies, evaluate_pairs, read_analogies, read_pairs
+from w2v.evaluation.inspection import rank_correlation
+from w2v.evaluation.sets import ANALOGY_SETS, PAIR_SETS
+from w2v.vectors.scoring import unit_rows
 
 ANALOGY_WORDS = 30_000
 N_NEIGHBORS = 10

@@ -32,7 +32,7 @@ from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, PathLike
 from w2v.errors import ConfigError
 from w2v.training.sampling import keep_probabilities
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 GENSIM_ALPHA = 0.025
 

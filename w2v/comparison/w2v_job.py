@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
-    from w2v.training.report import EpochReport, TrainingReport
+    from w2v.vectors.training_report import EpochReport, TrainingReport
 
 
 def main() -> None:

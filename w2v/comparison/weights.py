@@ -10,7 +10,7 @@ import numpy as np
 
 from w2v.embeddings import Embeddings
 from w2v.formats.folder import read_folder
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 
 def read_weights(trainer: str, folder: Path) -> Embeddings:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
-from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Progress
-from w2v.vocab import Vocab
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Progress
+from w2v.vectors.vocab import Vocab
 
 __all__ = ["CorpusReport", "EncodedCorpus", "Progress", "Source", "encode"]
 
@@ -76,9 +76,9 @@ def encode(
     """
     if isinstance(source, EncodedCorpus):
         return source
-    from w2v.corpus.cache import open_cache
-    from w2v.corpus.encoder import encode_source
-    from w2v.corpus.pool import usable_cores
+    from w2v.corpus.ids.cache import open_cache
+    from w2v.corpus.ids.encoder import encode_source
+    from w2v.corpus.ids.pool import usable_cores
 
     return encode_source(
         source,

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.compiling import cached_njit
-from w2v.corpus.scan import I32, I64, U8, U64, prefetch
+from w2v.corpus.ids.scan import I32, I64, U8, U64, prefetch
+from w2v.system.compiling import cached_njit
 
 Flags: TypeAlias = NDArray[np.bool_]
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from w2v.config import PhraseConfig
 from w2v.corpus import phrase_counts as kernels
-from w2v.corpus.cache import Cache
-from w2v.corpus.encoded import CorpusReport, EncodedCorpus, Types
-from w2v.corpus.entry import Entry, StreamWriter, finish_entry, open_entry
-from w2v.corpus.table import TypeTable
+from w2v.corpus.ids.cache import Cache
+from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, open_entry
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Types
+from w2v.corpus.ids.type_table import TypeTable
 from w2v.errors import ConfigError, CorpusError
 
 _PAIRS_AT_ONCE = 1 << 17
@@ -294,7 +294,7 @@ def _joined_types(
 
 
 def _selected(types: Types, rows: NDArray[np.int64]) -> Types:
-    from w2v.corpus.scan import gather_words
+    from w2v.corpus.ids.scan import gather_words
 
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(np.diff(types.offsets)[rows], out=offsets[1:])

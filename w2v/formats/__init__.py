@@ -11,7 +11,7 @@ from w2v.formats.options import ReadOptions, WriteOptions
 
 if TYPE_CHECKING:
     from w2v.embeddings import Embeddings
-    from w2v.formats.kind import Format
+    from w2v.formats.base import Format
 
 
 def load(
@@ -104,7 +104,7 @@ def save_as(
 
 def writer_for(path: str | Path, *, format: str | None = None, dtype: str = "float32") -> Format:  # noqa: A002
     """Return the format that `save_as` would write, or raise ConfigError as it would."""
-    from w2v.compression import split_suffix
+    from w2v.files.compression import split_suffix
     from w2v.formats.registry import WRITABLE, format_named, format_of_suffix
 
     path = Path(path)

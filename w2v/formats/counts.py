@@ -10,10 +10,10 @@ import numpy as np
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.atomic import new_file
+from w2v.files.atomic import new_file
 from w2v.formats.options import WriteOptions
 from w2v.formats.word_checks import words_for_fields
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 _LOG = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.kind import Format
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.atomic import check_folder, new_folder
-from w2v.formats.kind import Format
-from w2v.formats.npy import open_matrix, write_matrix
+from w2v.files.atomic import check_folder, new_folder
+from w2v.files.npy import open_matrix, write_matrix
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import prune
 from w2v.formats.source import Source
-from w2v.formats.vocab_tsv import dump_vocab, read_vocab
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
+from w2v.vectors.vocab_tsv import dump_vocab, read_vocab
 
 KIND = "w2v-model"
 FORMAT_VERSION = 1

@@ -8,7 +8,7 @@ import numpy as np
 
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors

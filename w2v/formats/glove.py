@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from w2v.embeddings import Embeddings
-from w2v.formats.kind import Format, new_packed_file
+from w2v.formats.base import Format, new_packed_file
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
 from w2v.formats.source import Source

@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.atomic import new_folder
-from w2v.formats.kind import Format
-from w2v.formats.npy import row_blocks
+from w2v.files.atomic import new_folder
+from w2v.files.npy import row_blocks
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.safetensors_file import Tensor, find_matrix, open_tensor, read_header, write_tensors
 from w2v.formats.source import Source
-from w2v.formats.vocab_tsv import dump_vocab, read_vocab
 from w2v.formats.word_checks import words_for_utf8
+from w2v.vectors.vocab_tsv import dump_vocab, read_vocab
 
 _LOG = logging.getLogger(__name__)
 _MODEL, _TOKENIZER, _CONFIG, _MODULES, _VOCAB = (

@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from w2v.embeddings import Embeddings
-from w2v.formats.atomic import new_files
-from w2v.formats.kind import Format
-from w2v.formats.npy import open_matrix, write_matrix
+from w2v.files.atomic import new_files
+from w2v.files.npy import open_matrix, write_matrix
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
-from w2v.formats.vocab_tsv import dump_vocab
 from w2v.formats.word_list import find_words, plain_file, word_list_for
+from w2v.vectors.vocab_tsv import dump_vocab
 
 
 def detects(source: Source) -> bool:

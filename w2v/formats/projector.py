@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.atomic import new_folder
-from w2v.formats.escapes import LABEL_BREAKERS, escape, unescape
-from w2v.formats.kind import Format
+from w2v.files.atomic import new_folder
+from w2v.files.escapes import LABEL_BREAKERS, escape, unescape
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector, from_matrix
 from w2v.formats.source import Source, open_source

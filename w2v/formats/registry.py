@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from w2v.compression import split_suffix
 from w2v.errors import ConfigError, FormatError
+from w2v.files.compression import split_suffix
 from w2v.formats import (
     fasttext_bin,
     folder,
@@ -18,8 +18,8 @@ from w2v.formats import (
     word2vec_binary,
     word2vec_text,
 )
+from w2v.formats.base import Format
 from w2v.formats.impostors import name_impostor
-from w2v.formats.kind import Format
 from w2v.formats.source import Source
 
 # In the order in which they are looked for: the plainest marks first.

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.escapes import unescape
+from w2v.files.escapes import unescape
 from w2v.formats.options import ReadOptions
 from w2v.formats.source import Source
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 _LOG = logging.getLogger(__name__)
 MOST_DIMENSIONS = 1_000_000

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.atomic import new_file
-from w2v.formats.kind import Format
-from w2v.formats.npy import row_blocks
+from w2v.files.atomic import new_file
+from w2v.files.npy import row_blocks
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source

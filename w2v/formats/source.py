@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from w2v.compression import HEAD_BYTES as PACKING_BYTES
-from w2v.compression import is_broken, packing_of, unpacked
 from w2v.errors import FormatError
+from w2v.files.compression import HEAD_BYTES as PACKING_BYTES
+from w2v.files.compression import is_broken, packing_of, unpacked
 
 HEAD_BYTES = 1 << 20
 WINDOW_BYTES = 1 << 23

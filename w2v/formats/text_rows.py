@@ -58,7 +58,7 @@ def read_lines(
     FormatError
         With file and line, at the first bad row (unless bad rows are skipped).
     """
-    from w2v.formats.kernels import IS_ODD, parse_rows
+    from w2v.formats.number_kernels import IS_ODD, parse_rows
 
     window = Window(source)
     window.start = skip_bytes
@@ -195,7 +195,7 @@ def write_lines(
     separator : str
         One ASCII letter between two fields.
     """
-    from w2v.formats.kernels import NUMBER_BYTES, format_rows
+    from w2v.formats.number_kernels import NUMBER_BYTES, format_rows
 
     at_once = max(1, (1 << 22) // (NUMBER_BYTES * max(1, matrix.shape[1])))
     for start in range(0, len(matrix), at_once):

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.kind import Format
-from w2v.formats.npy import BROKEN
+from w2v.files.npy import BROKEN
+from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.safetensors_file import open_tensor, read_header

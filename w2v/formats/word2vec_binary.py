@@ -13,7 +13,7 @@ import numpy as np
 
 from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
-from w2v.formats.kind import Format, new_packed_file
+from w2v.formats.base import Format, new_packed_file
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
 from w2v.formats.source import Source, Window
@@ -32,7 +32,7 @@ def detects(source: Source) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Embeddings:
     """Read word2vec binary."""
-    from w2v.formats.kernels import IS_FULL, split_rows
+    from w2v.formats.number_kernels import IS_FULL, split_rows
 
     n_rows, dimensions, end = read_header(source)
     collector = RowCollector(source, dimensions, options, promised=n_rows, least_bytes=4 * dimensions + 1)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from w2v.errors import FormatError
-from w2v.formats.escapes import FIELD_BREAKERS, escape
+from w2v.files.escapes import FIELD_BREAKERS, escape
 from w2v.formats.options import WriteOptions
 
 _REFUSED = re.compile("[ \t\n\r\v\f\ud800-\udfff]")

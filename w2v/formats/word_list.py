@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from w2v.errors import FormatError
 from w2v.formats.source import Source
-from w2v.formats.vocab_tsv import read_vocab
+from w2v.vectors.vocab_tsv import read_vocab
 
 _SUFFIXES = (".vocab.tsv", ".words.txt", ".vocab", ".txt", ".words")
 _NAMES = ("vocab.tsv", "words.txt", "vocab.txt")

@@ -15,9 +15,9 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtraError("torch", "torch") from None
 
+from w2v.formats.matching import MatchReport
 from w2v.pytorch.embedding import WordEmbedding, from_embedding
 from w2v.pytorch.loading import Matched, load_embedding, match_vocabulary
-from w2v.pytorch.matching import MatchReport
 from w2v.pytorch.saving import save_checkpoint, save_embedding
 from w2v.pytorch.transformer import OutputHead, TransformerEmbedding
 from w2v.pytorch.vocabulary import Batch, Vocabulary

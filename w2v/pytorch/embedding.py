@@ -14,7 +14,7 @@ from torch.nn import functional
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 from w2v.pytorch.vocabulary import Vocabulary, check_ids
-from w2v.vocab import Vocab
+from w2v.vectors.vocab import Vocab
 
 BAG_MODES = ("mean", "sum", "max")
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
+from w2v.formats.foreign import Foreign, read_foreign
+from w2v.formats.matching import MatchReport, match
 from w2v.pytorch.embedding import WordEmbedding
-from w2v.pytorch.foreign import Foreign, read_foreign
-from w2v.pytorch.matching import MatchReport, match
 from w2v.pytorch.options import TableOptions
 from w2v.pytorch.saving import is_saved_embedding, open_saved
 from w2v.pytorch.table import RANDOM, ZERO, build_table, init_code

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from w2v import __version__
 from w2v.errors import ConfigError, FormatError, MissingExtraError
-from w2v.formats.atomic import new_file, new_folder
+from w2v.files.atomic import new_file, new_folder
 from w2v.formats.torch_folder import (
     CONFIG,
     COUNTS,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from w2v.errors import ConfigError, FormatError
 from w2v.pytorch.options import TableOptions
-from w2v.scoring import row_slices
+from w2v.vectors.scoring import row_slices
 
 # What a row is made of that has no row in the model.
 ZERO, MEAN, RANDOM = -1, -2, -3

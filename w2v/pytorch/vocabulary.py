@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from w2v.corpus.tokenizers import text_cutter
+from w2v.corpus.tokens.tokenizers import text_cutter
 from w2v.errors import ConfigError, TokenIdError, UnknownWordError
 from w2v.pooling import tokens_of
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from w2v import __version__
 from w2v.config import TrainConfig
-from w2v.corpus.encoded import EncodedCorpus
+from w2v.corpus.ids.encoded_corpus import EncodedCorpus
 from w2v.embeddings import Embeddings
 from w2v.training.sampling import keep_probabilities
 from w2v.training.trainer import ProgressCallback, ReportCallback, train_weights

@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.config import TrainConfig
-from w2v.corpus.encoded import CorpusReport, EncodedCorpus
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus
 from w2v.errors import CorpusError, TrainingError
-from w2v.training import exact_kernels, kernels
-from w2v.training.arguments import EXACT_SHIFT, Job, Plan, Scratch, Shape, Tables
-from w2v.training.memory import initial_weights, make_plan, make_scratch, make_shape, pack_rows
-from w2v.training.report import EpochReport, TrainingReport
+from w2v.training.cpu import block_kernels as kernels
+from w2v.training.cpu import exact_kernels
+from w2v.training.cpu.arguments import EXACT_SHIFT, Job, Plan, Scratch, Shape, Tables
+from w2v.training.cpu.memory import initial_weights, make_plan, make_scratch, make_shape, pack_rows
 from w2v.training.sampling import NegativeSampler, keep_thresholds
-from w2v.vocab import Vocab
+from w2v.vectors.training_report import EpochReport, TrainingReport
+from w2v.vectors.vocab import Vocab
 
 _KERNELS = {
     ("sg", "block"): kernels.train_skipgram_block,

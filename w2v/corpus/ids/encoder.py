@@ -1,0 +1,305 @@
+"""From a source to an entry, read once or found in the cache, and from an entry to an `EncodedCorpus`."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+import os
+import secrets
+import stat
+from collections.abc import Generator, Mapping, Sequence, Set
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
+from w2v.corpus.ids.advice import advice_on_types
+from w2v.corpus.ids.cache import Cache, signature
+from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, map_array, open_entry, write_stream
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Progress, Types
+from w2v.corpus.ids.parts import cut_into_parts
+from w2v.corpus.ids.pool import encode_parts
+from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
+from w2v.corpus.ids.type_table import Scanner, TypeTable, lowered
+from w2v.corpus.read.files import TextFile, find_files
+from w2v.corpus.read.readers import Block, is_scanned_as_is, kind_of_file, read_blocks
+from w2v.corpus.read.remote import is_url
+from w2v.corpus.read.tally import Tally
+from w2v.corpus.read.wiki import page_text
+from w2v.corpus.tokens.tokenizers import describe
+from w2v.errors import CorpusError
+from w2v.vectors.vocab import Vocab
+
+_BLOCK_BYTES = 1 << 20
+_WORDS_AT_ONCE = 1 << 16
+_log = logging.getLogger(__name__)
+
+
+def encode_source(
+    source: Any,
+    config: CorpusConfig,
+    vocab: VocabConfig | Vocab,
+    *,
+    cache: Cache,
+    progress: Progress | None,
+    phrases: PhraseConfig | None = None,
+    workers: int = 1,
+    block_bytes: int = _BLOCK_BYTES,
+) -> EncodedCorpus:
+    """Do what `w2v.corpus.encode` promises; `block_bytes` is how much is read at once, for tests."""
+    paths = _as_paths(source)
+    files = find_files(paths) if paths is not None else []
+    config, is_wiki = _resolved(config, files)
+    reading = describe(config)
+    if (key := _key_now(files, config, reading)) and (found := cache.find(key)):
+        return _finished(*found, vocab, reading, phrases, cache)
+    with cache.new_folder() as folder:
+        if paths is None:
+            report, place = _encode_python(source, config, folder), folder
+        else:
+            as_is = is_scanned_as_is(config) and not is_wiki
+            run = _Run(files, config, as_is, reading, cache, progress, workers, block_bytes)
+            report, place = run.encode(folder)
+        entry = open_entry(place)
+        if entry is None:
+            raise CorpusError(f"{place}: something has removed or damaged the encoded corpus; run again")
+        return _finished(entry, report, vocab, reading, phrases, cache)
+
+
+def _resolved(config: CorpusConfig, files: Sequence[TextFile]) -> tuple[CorpusConfig, bool]:
+    """Fill in the tokenizer where none is named, and say whether the first file is a Wikipedia dump.
+
+    The text of such a dump has never been cut into words.
+    """
+    is_wiki = config.format == "wiki"
+    if config.format == "auto" and files and files[0].size is not None:
+        is_wiki = kind_of_file(files[0], config) == "wiki"
+    if config.tokenizer is None:
+        config = replace(config, tokenizer="words" if is_wiki else "whitespace")
+    return config, is_wiki
+
+
+def _finished(
+    entry: Entry,
+    report: CorpusReport,
+    vocab: VocabConfig | Vocab,
+    reading: Mapping[str, Any],
+    phrases: PhraseConfig | None,
+    cache: Cache,
+) -> EncodedCorpus:
+    """Join phrases, cut to the vocabulary, and give advice on what was read."""
+    for line in advice_on_types(entry.types, reading):
+        _log.warning("%s", line)
+    if phrases is None or not phrases.phrases:
+        return select(entry, vocab, report, reading)
+    from w2v.corpus.phrases import joined_entry
+
+    with joined_entry(entry, phrases, cache) as joined:
+        reading = {**reading, "phrases": dataclasses.asdict(phrases)}
+        return select(joined, vocab, report, reading)
+
+
+def select(
+    entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport, reading: Mapping[str, Any]
+) -> EncodedCorpus:
+    """Cut an encoded corpus to a vocabulary.
+
+    Parameters
+    ----------
+    entry : Entry
+    vocab : VocabConfig or Vocab
+        Which of the most frequent words to take, or the words themselves in their order.
+    report : CorpusReport
+    reading : mapping
+
+    Raises
+    ------
+    CorpusError
+        If no word is left.
+    """
+    if isinstance(vocab, Vocab):
+        tokens, selected = _renumbered(entry, vocab)
+    else:
+        tokens, selected = entry.tokens, _most_frequent(entry, vocab)
+    n_types = len(entry.types.counts)
+    return EncodedCorpus(selected, tokens, entry.offsets, n_types, entry.fingerprint, report, reading)
+
+
+def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
+    """Return the names of the files in a source, or None if it is sentences from Python."""
+    if isinstance(source, str | os.PathLike):
+        return [source]
+    if isinstance(source, bytes | Mapping | Set) or not hasattr(source, "__iter__"):
+        raise CorpusError(f"a corpus is files or lists of tokens such as {EXAMPLE}; got {shown(source)}")
+    if not isinstance(source, list | tuple) or not source:
+        return None
+    if not all(isinstance(part, str | os.PathLike) for part in source):
+        return None
+    for part in source:
+        if isinstance(part, str) and part != "-" and not is_url(part) and not os.path.lexists(part):
+            raise CorpusError(
+                f"{shown(part)} is neither a file nor a folder; tokens from Python look like {EXAMPLE}"
+            )
+    return source
+
+
+def _key_now(files: Sequence[TextFile], config: CorpusConfig, reading: Mapping[str, Any]) -> str | None:
+    """Return the cache key of files; None if not all are regular ones, so that nothing tells them apart."""
+    statuses = [file.path.stat() for file in files if file.path is not None]
+    if (
+        not files
+        or callable(config.tokenizer)
+        or len(statuses) < len(files)
+        or not all(stat.S_ISREG(status.st_mode) for status in statuses)
+    ):
+        return None
+    return signature(files, statuses, reading)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One reading of files."""
+
+    files: Sequence[TextFile]
+    config: CorpusConfig
+    as_is: bool
+    reading: Mapping[str, Any]
+    cache: Cache
+    progress: Progress | None
+    workers: int
+    block_bytes: int
+
+    def encode(self, folder: Path) -> tuple[CorpusReport, Path]:
+        """Read into an entry, and keep it in the cache if a later run can know it again."""
+        tally = Tally()
+        with StreamWriter(folder) as writer:
+            if self.as_is:
+                types, n_blank = self._scan(writer, tally)
+            else:
+                types, n_blank = self._encode_parts(writer, tally)
+        report = CorpusReport(len(self.files), tally.bytes, n_blank, tally.replaced, dict(tally.kinds))
+        if writer.n_tokens == 0:
+            names = ", ".join(file.name for file in self.files[:3]) + (", ..." if len(self.files) > 3 else "")
+            raise CorpusError(f"{names}: no word in {report.bytes} bytes ({report.blank} blank lines)")
+        merged = None
+        if self.config.lowercase and self.as_is:
+            types, merged = lowered(types)
+        fingerprint = finish_entry(folder, types, merged)
+        statuses = [status for status in tally.statuses if status is not None]
+        if not self.cache.keeps or callable(self.config.tokenizer) or len(statuses) < len(self.files):
+            return report, folder
+        place = self.cache.publish(folder, fingerprint)
+        self.cache.remember(signature(self.files, statuses, self.reading), fingerprint, report, self.files)
+        return report, place
+
+    def _blocks(self, tally: Tally) -> Generator[Block, None, None]:
+        # The scanner finds invalid UTF-8 itself.
+        return read_blocks(
+            self.files, self.config, tally, block_bytes=self.block_bytes, validate=not self.as_is
+        )
+
+    def _scan(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
+        """Give words their numbers as they stand between white space, lines being sentences."""
+        scanner = Scanner(writer)
+        bar = _Bytes(self.files, self.progress)
+        current = None
+        with closing(self._blocks(tally)) as blocks:
+            for block in blocks:
+                if block.file is not current:
+                    if current is not None:
+                        scanner.end_file()
+                    current = block.file
+                    scanner.start_file(block.file.name, block.skipped)
+                is_page = block.kind == "wiki"
+                scanner.feed(f"{page_text(block.data.decode())}\n".encode() if is_page else block.data)
+                bar.update(block.file, block.position)
+        scanner.end_file()
+        return scanner.types, scanner.n_blank
+
+    def _encode_parts(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
+        """Cut the text into tokens part by part, on several cores, and merge what comes of the parts."""
+        table, bar = TypeTable(), _Bytes(self.files, self.progress)
+        n_blank = last_end = 0
+        with closing(self._blocks(tally)) as blocks:
+            encoded_parts = encode_parts(cut_into_parts(blocks), self.config, workers=self.workers)
+            with closing(encoded_parts):
+                for block, part, encoded in encoded_parts:
+                    ends = writer.n_tokens + encoded.sentence_ends
+                    last_end = int(ends[-1]) if len(ends) else last_end
+                    n_tokens = writer.n_tokens + len(encoded.token_ids)
+                    if part.ends_file and n_tokens > last_end:
+                        ends, last_end = np.append(ends, n_tokens), n_tokens
+                    writer.write(table.merge(encoded.types)[encoded.token_ids], ends)
+                    n_blank += encoded.n_blank
+                    bar.update(block.file, part.position)
+        return table.types, n_blank
+
+
+class _Bytes:
+    """Counts the bytes of all files read so far for a progress bar."""
+
+    def __init__(self, files: Sequence[TextFile], progress: Progress | None) -> None:
+        self._progress = progress
+        sizes = [file.size for file in files]
+        self._total = sum(size for size in sizes if size is not None) if None not in sizes else None
+        self._current: TextFile | None = None
+        self._done = self._position = 0
+
+    def update(self, file: TextFile, position: int) -> None:
+        if file is not self._current:
+            self._current, self._done, self._position = file, self._done + self._position, 0
+        self._position = position
+        if self._progress is not None:
+            self._progress(self._done + position, self._total)
+
+
+def _encode_python(sentences: Any, config: CorpusConfig, folder: Path) -> CorpusReport:
+    with StreamWriter(folder) as writer:
+        types, n_blank = encode_sentences(sentences, writer, lowercase=config.lowercase)
+    if writer.n_tokens == 0:
+        raise CorpusError(f"no words in the sentences from Python: {n_blank} sentences, all empty")
+    finish_entry(folder, types)
+    return CorpusReport(blank=n_blank)
+
+
+def _most_frequent(entry: Entry, config: VocabConfig) -> Vocab:
+    counts = entry.types.counts
+    n_words = int(np.searchsorted(-counts, -config.min_count, side="right"))
+    if n_words == 0:
+        [word] = entry.types.words(0, 1)
+        raise CorpusError(
+            f'no word occurs {config.min_count} times (most frequent: {counts[0]}, "{word[:60]}"); '
+            "lower --min-count"
+        )
+    if config.max_vocab is not None:
+        n_words = min(n_words, config.max_vocab)
+    return Vocab(entry.types.words(0, n_words), np.array(counts[:n_words]))
+
+
+def _renumbered(entry: Entry, given: Vocab) -> tuple[NDArray[np.int32], Vocab]:
+    """Return the tokens as rows of a given vocabulary (V for all others), and it with its counts here."""
+    n_types, n_words = len(entry.types.counts), len(given)
+    row_of = np.empty(n_types, np.int32)
+    for start in range(0, n_types, _WORDS_AT_ONCE):
+        stop = min(start + _WORDS_AT_ONCE, n_types)
+        row_of[start:stop] = [given.index.get(word, n_words) for word in entry.types.words(start, stop)]
+    counts = np.zeros(n_words + 1, np.int64)
+    counts[row_of] = entry.types.counts
+    if not counts[:-1].any():
+        raise CorpusError(f"none of the {n_words} words of the given vocabulary is in the corpus")
+    counts = counts[:-1].copy()
+    digest = hashlib.sha256("\0".join(given.words).encode(errors="surrogatepass"))
+    path = entry.folder / f"rows-{digest.hexdigest()}.i32"
+    if not path.exists() or path.stat().st_size != entry.tokens.nbytes:
+        temporary = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
+        try:
+            write_stream(entry, temporary, row_of)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return map_array(path, np.int32), Vocab(given.words, counts)

@@ -1,0 +1,147 @@
+"""Sentences from Python: any iterable of token lists, read once."""
+
+from __future__ import annotations
+
+import warnings
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.corpus.ids.cache_entry import StreamWriter
+from w2v.corpus.ids.encoded_corpus import MAX_TYPES, Types
+from w2v.errors import CorpusError
+
+_TOKENS_AT_ONCE = 1 << 16
+EXAMPLE = '[["hello", "world"], ["second", "sentence"]]'
+
+
+class _Numbering(dict[str, int]):
+    """Map each token to the id of its word, which a new token gets when it is first asked for."""
+
+    def __init__(self, *, lowercase: bool) -> None:
+        self._lowercase = lowercase
+        self.words: dict[str, int] = {}
+        self.spaced = ""
+
+    def __missing__(self, token: Any) -> int:
+        word = _checked(token)
+        if not self.spaced and any(map(str.isspace, word)):
+            self.spaced = word
+        word = word.lower() if self._lowercase else word
+        self[token] = word_id = self.words.setdefault(word, len(self.words))
+        if word_id >= MAX_TYPES:
+            raise CorpusError(f"the corpus has over {MAX_TYPES} distinct words, more than int32 ids can name")
+        return word_id
+
+
+def encode_sentences(sentences: Iterable[Any], writer: StreamWriter, *, lowercase: bool) -> tuple[Types, int]:
+    """Write the ids of all tokens.
+
+    Parameters
+    ----------
+    sentences : iterable of sequences of str
+        Read once, and never held in memory as a whole.
+    writer : StreamWriter
+    lowercase : bool
+
+    Returns
+    -------
+    Types
+        In order of first appearance.
+    int
+        Sentences without a token.
+
+    Raises
+    ------
+    CorpusError
+        If a sentence is no list of tokens, or a token is no text.
+    """
+    numbering = _Numbering(lowercase=lowercase)
+    counts = np.zeros(0, np.int64)
+    ids, ends, n_blank = array("i"), array("q"), 0
+    for number, sentence in enumerate(sentences, 1):
+        if len(ids) >= _TOKENS_AT_ONCE:
+            counts = _flush(writer, ids, ends, counts, len(numbering.words))
+            ids, ends = array("i"), array("q")
+        n_ids = len(ids)
+        ids.extend(_ids(sentence, number, numbering))
+        if len(ids) > n_ids:
+            ends.append(writer.n_tokens + len(ids))
+        else:
+            n_blank += 1
+    counts = _flush(writer, ids, ends, counts, len(numbering.words))
+    _warn_of_spaces(numbering)
+    return _types(numbering, counts), n_blank
+
+
+def _ids(sentence: Any, number: int, numbering: _Numbering) -> list[int]:
+    try:
+        return list(map(numbering.__getitem__, _tokens(sentence)))
+    except CorpusError as error:
+        raise CorpusError(f"sentence {number}: {error}") from None
+    except TypeError as error:  # a token that cannot be hashed, such as a list
+        raise CorpusError(f"sentence {number} has a token that is no str ({error})") from None
+
+
+def _flush(
+    writer: StreamWriter, ids: array[int], ends: array[int], counts: NDArray[np.int64], n_types: int
+) -> NDArray[np.int64]:
+    """Write what has gathered; return the counts with it, at least n_types long."""
+    token_ids = np.array(ids, np.int32)
+    writer.write(token_ids, np.array(ends, np.int64))
+    if n_types > len(counts):
+        counts = np.concatenate((counts, np.zeros(2 * n_types - len(counts), np.int64)))
+    np.add.at(counts, token_ids, 1)
+    return counts
+
+
+def _tokens(sentence: Any) -> Sequence[Any]:
+    if isinstance(sentence, list | tuple):
+        return sentence
+    if isinstance(sentence, np.ndarray) and sentence.ndim == 1:
+        return sentence.tolist()  # type: ignore[no-any-return]
+    if isinstance(sentence, str):
+        advice = "split it into tokens, or pass the text as a file"
+    else:
+        advice = "make it a list of str"
+    raise CorpusError(
+        f"expected a list of tokens, got {shown(sentence)}; {advice}. A corpus looks like {EXAMPLE}"
+    )
+
+
+def _checked(token: Any) -> str:
+    if not isinstance(token, str):
+        raise CorpusError(f"expected tokens of type str, got {shown(token)}")
+    if not token:
+        raise CorpusError("a token is empty; leave empty tokens out")
+    try:
+        token.encode()
+    except UnicodeEncodeError:
+        raise CorpusError(f"the token {shown(token)} has a lone surrogate, which is no text") from None
+    return str(token)
+
+
+def shown(value: Any) -> str:
+    """Describe a value in an error message."""
+    text = repr(value)
+    return f"the {type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _warn_of_spaces(numbering: _Numbering) -> None:
+    if numbering.spaced:
+        warnings.warn(
+            f"tokens with white space inside are taken as they are, such as {shown(numbering.spaced)}; "
+            "if these are sentences, split them into tokens",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _types(numbering: _Numbering, counts: NDArray[np.int64]) -> Types:
+    encoded = [word.encode() for word in numbering.words]
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(word) for word in encoded], out=offsets[1:])
+    return Types(np.frombuffer(b"".join(encoded), np.uint8), offsets, counts[: len(encoded)])

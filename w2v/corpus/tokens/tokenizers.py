@@ -1,0 +1,388 @@
+"""Cutting text into tokens: white space, Unicode words, single characters, jieba, Hugging Face, a callable.
+
+A tokenizer is *local* if white space always ends a token, so that cutting each distinct word between white
+space once is cutting the text. `describe` writes down what was used, and `from_config` makes from that what
+does the same to the words a person types.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.metadata
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from w2v.config import CorpusConfig
+from w2v.corpus.tokens.normalize import opencc_version, text_normalizer, token_rule
+from w2v.errors import ConfigError, CorpusError, MissingExtraError
+from w2v.vectors.vocab import Vocab
+
+# Hyphens join, unlike in UAX #29. The characters below stand for scripts written without spaces.
+_HYPHENS = frozenset("-\u2010\u2011")
+_NO_SPACES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u3096\u30a1-\u30fa"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_CHARS = re.compile(rf"[{_NO_SPACES}][\u0300-\u036f\u0e31\u0e34-\u0e4e\u3099\u309a\u30fc]*|[^{_NO_SPACES}]+")
+_HAS_NO_SPACES = re.compile(f"[{_NO_SPACES}]").search
+_READING_FIELDS = ("normalize", "t2s", "s2t", "lowercase", "numbers")
+_USER_DICT_LINE = re.compile(r"(\S+)(?:\s+(\d+))?(?:\s+[A-Za-z]+)?")
+
+
+class Tokenizer(NamedTuple):
+    """How texts become tokens.
+
+    Attributes
+    ----------
+    cut : callable
+        Cuts lines, without line breaks, into tokens. Blank ones among them are dropped later.
+    is_local : bool
+        Whether a white space always ends a token.
+    lowercases_before : bool
+        Whether text is lower-cased before it is cut (otherwise the tokens are).
+    drops_punctuation : bool
+        The default of `drop_punctuation`.
+    runs_in_processes : bool
+        Whether several processes can share the work.
+    """
+
+    cut: Callable[[Sequence[str]], Iterable[Iterable[str]]]
+    is_local: bool
+    lowercases_before: bool = True
+    drops_punctuation: bool = False
+    runs_in_processes: bool = True
+
+
+def make_tokenizer(config: CorpusConfig) -> Tokenizer:
+    """Make the tokenizer that a config names.
+
+    Raises
+    ------
+    MissingExtraError
+        If its package is not installed.
+    CorpusError
+        If its file cannot be used.
+    """
+    name = config.tokenizer
+    if callable(name):
+        return Tokenizer(_callable_cut(name), is_local=False, runs_in_processes=False)
+    if name in (None, "whitespace"):
+        return Tokenizer(_cut_at_spaces, is_local=True)
+    if name == "words":
+        return Tokenizer(_cut_words, is_local=True, drops_punctuation=True)
+    if name == "chars":
+        return Tokenizer(_cut_chars, is_local=True, drops_punctuation=True)
+    if name == "jieba":
+        # Its dictionary has capitals, as in T恤, so lower-casing must wait.
+        return Tokenizer(
+            _jieba_cut(config.user_dict), is_local=False, lowercases_before=False, drops_punctuation=True
+        )
+    return Tokenizer(_huggingface_cut(str(name)), is_local=False, runs_in_processes=False)
+
+
+def describe(config: CorpusConfig) -> dict[str, Any]:
+    """Write down, for a model's `config.json` and as a key of the cache, how text is read.
+
+    Packages stand with their versions, files with their SHA-256.
+    """
+    reading = {name: getattr(config, name) for name in config.__dataclass_fields__}
+    tokenizer = config.tokenizer
+    if callable(tokenizer):
+        reading["tokenizer"] = f"callable {getattr(tokenizer, '__qualname__', type(tokenizer).__qualname__)}"
+    elif tokenizer in ("words", "chars"):
+        reading["tokenizer_package"] = _package("unicode-segmentation-rs")
+    elif tokenizer == "jieba":
+        reading["tokenizer_package"] = _package("rjieba", extra="zh")
+    elif tokenizer not in (None, "whitespace"):
+        reading["tokenizer_package"] = _package("tokenizers", extra="hf")
+        reading["tokenizer_sha256"] = _digest(str(tokenizer))
+    if config.user_dict is not None:
+        reading["user_dict_sha256"] = _digest(config.user_dict)
+    if config.t2s or config.s2t:
+        reading["opencc"] = opencc_version()
+    if config.sentences == "split":
+        reading["sentences_package"] = _package("sentencex")
+    return reading
+
+
+def from_config(reading: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """Make what cuts a person's words as the corpus was cut.
+
+    Parameters
+    ----------
+    reading : mapping
+        What `EncodedCorpus.reading` holds, as it is stored with a model. A `tokenizer.json` or user
+        dictionary that is gone or has changed is done without.
+
+    Returns
+    -------
+    callable
+        From a text to its tokens.
+
+    Raises
+    ------
+    ConfigError
+        If the corpus was cut by a Python callable.
+    MissingExtraError
+        If the tokenizer's package is not installed.
+    """
+    name = reading.get("tokenizer")
+    if isinstance(name, str) and name.startswith("callable "):
+        raise ConfigError(f"the words were cut by the Python {name}; cut the text by it yourself")
+    values = {key: reading[key] for key in _READING_FIELDS if key in reading}
+    config = CorpusConfig(**values, drop_punctuation=reading.get("drop_punctuation"))
+    if name == "jieba":
+        config = replace(config, tokenizer="jieba", user_dict=_same_file(reading, "user_dict"))
+    elif isinstance(name, str) and name.endswith(".json"):
+        config = replace(config, tokenizer=_same_file(reading, "tokenizer"))
+    else:
+        config = replace(config, tokenizer=name)
+    cutter = Cutter(config)
+    return lambda text: cutter.tokens([" ".join(text.splitlines())])[0]
+
+
+def vocabulary_word(word: str, vocab: Vocab, config: Mapping[str, Any]) -> str:
+    """Return the word of a vocabulary that a person means: as typed if it is there, or as the corpus was cut.
+
+    Parameters
+    ----------
+    word : str
+        Several tokens in it are tried as a phrase.
+    vocab : Vocab
+    config : mapping
+        That of the model.
+
+    Returns
+    -------
+    str
+        The word as it is if it is found in no way.
+    """
+    if vocab.find(word) is not None:
+        return word
+    try:
+        tokens = text_cutter(vocab, config)(word)
+    except (ConfigError, CorpusError, MissingExtraError):
+        tokens = word.split()
+    found = _delimiter(config).join(tokens)
+    return found if found and vocab.find(found) is not None else word
+
+
+def text_cutter(vocab: Vocab, config: Mapping[str, Any]) -> Callable[[str], list[str]]:
+    """Make what cuts texts as the corpus of a model was cut, and joins the phrases of its vocabulary.
+
+    Parameters
+    ----------
+    vocab : Vocab
+    config : mapping
+        That of the model; without `reading` in it texts are cut as by `str.split()`.
+
+    Returns
+    -------
+    callable
+        From a text to its tokens; raises ConfigError and MissingExtraError as `from_config` does.
+    """
+    reading = config.get("reading")
+    if not isinstance(reading, Mapping):
+        return str.split
+    n_passes = (reading.get("phrases") or {}).get("phrases", 0)
+    delimiter = _delimiter(config)
+    made = cache(functools.partial(from_config, reading))  # at the first text: token lists need none
+
+    def cut(text: str) -> list[str]:
+        tokens = made()(text)
+        return _joined(tokens, vocab, delimiter, 2**n_passes) if n_passes else tokens
+
+    return cut
+
+
+def _delimiter(config: Mapping[str, Any]) -> str:
+    phrases = (config.get("reading") or {}).get("phrases") or {}
+    return str(phrases.get("phrase_delimiter", "_"))
+
+
+def _joined(tokens: Sequence[str], vocab: Vocab, delimiter: str, most: int) -> list[str]:
+    """Join the longest runs of at most `most` tokens that are words of the vocabulary, from left to right."""
+    joined, start = [], 0
+    while start < len(tokens):
+        stop = min(start + most, len(tokens))
+        while stop > start + 1 and delimiter.join(tokens[start:stop]) not in vocab:
+            stop -= 1
+        joined.append(delimiter.join(tokens[start:stop]))
+        start = stop
+    return joined
+
+
+class Cutter:
+    """A tokenizer with the normalisation before it and the rule for tokens after it."""
+
+    def __init__(self, config: CorpusConfig) -> None:
+        self.tokenizer = make_tokenizer(config)
+        before = self.tokenizer.lowercases_before
+        drops = config.drop_punctuation
+        drops = self.tokenizer.drops_punctuation if drops is None else drops
+        self.normalize = text_normalizer(config, lowercase=config.lowercase and before)
+        self.rule = token_rule(config, lowercase=config.lowercase and not before, drop_punctuation=drops)
+
+    def cut(self, lines: Sequence[str]) -> Iterable[Iterable[str]]:
+        """Cut lines into tokens to which `rule` has yet to be applied; blank ones may be among them."""
+        if self.normalize is not None and lines:
+            lines = self.normalize("\n".join(lines)).split("\n")
+        return self.tokenizer.cut(lines)
+
+    def decide(self, token: str) -> str:
+        """Return what a token becomes; "" if it is to be dropped."""
+        if not token or token.isspace():
+            return ""
+        return token if self.rule is None else self.rule(token)
+
+    def tokens(self, lines: Sequence[str]) -> list[list[str]]:
+        """Cut lines into the tokens that stay."""
+        return [[kept for token in line if (kept := self.decide(token))] for line in self.cut(lines)]
+
+
+def _cut_at_spaces(lines: Sequence[str]) -> Iterable[list[str]]:
+    return map(str.split, lines)
+
+
+def _cut_words(lines: Sequence[str]) -> Iterable[list[str]]:
+    from unicode_segmentation_rs import split_word_bounds
+
+    for line in lines:
+        # The common case by far: one plain word.
+        if line.isalpha() and line.isascii():
+            yield [line]
+        else:
+            yield _joined_at_hyphens(split_word_bounds(line.replace("\u2019", "'")))
+
+
+def _joined_at_hyphens(pieces: Sequence[str]) -> list[str]:
+    """Join pieces such as self, -, governed; strip underscores, which UAX #29 counts as letters."""
+    words: list[str] = []
+    can_join = False
+    for position, piece in enumerate(pieces):
+        if piece.isspace():
+            can_join = False
+            continue
+        if can_join:
+            words[-1] += piece
+            can_join = False
+        elif piece in _HYPHENS and words and _is_before_word(pieces, position):
+            words[-1] += "-"
+            can_join = True
+        else:
+            words.append(piece if piece.isalnum() else piece.strip("_") or piece)
+    return words
+
+
+def _is_before_word(pieces: Sequence[str], position: int) -> bool:
+    """Say whether a hyphen stands between two letters or digits of scripts with spaces."""
+    if position == 0 or position + 1 == len(pieces):
+        return False
+    before, after = pieces[position - 1][-1], pieces[position + 1][0]
+    if not before.isalnum() or not after.isalnum():
+        return False
+    return not _HAS_NO_SPACES(before) and not _HAS_NO_SPACES(after)
+
+
+def _cut_chars(lines: Sequence[str]) -> Iterable[list[str]]:
+    for words in _cut_words(lines):
+        if any(map(_HAS_NO_SPACES, words)):
+            yield [letters for word in words for letters in _CHARS.findall(word)]
+        else:
+            yield words
+
+
+def _callable_cut(function: Callable[[str], Iterable[str]]) -> Callable[[Sequence[str]], Any]:
+    def cut(lines: Sequence[str]) -> Iterable[list[str]]:
+        for line in lines:
+            tokens = function(line)
+            if isinstance(tokens, str):
+                raise CorpusError(f"the tokenizer returned the str {tokens[:40]!r}; expected a list of str")
+            tokens = list(tokens)
+            for token in tokens:
+                if not isinstance(token, str):
+                    raise CorpusError(f"the tokenizer returned {token!r} among its tokens; expected str only")
+            yield tokens
+
+    return cut
+
+
+def _jieba_cut(user_dict: str | None) -> Callable[[Sequence[str]], Any]:
+    package = _import("rjieba", "zh")
+    if user_dict is None:
+        return lambda lines: map(package.cut, lines)
+    jieba = package.Jieba()
+    for word, frequency in _user_words(user_dict):
+        jieba.add_word(word, frequency, None)
+    return lambda lines: map(jieba.cut, lines)
+
+
+def _user_words(path: str) -> list[tuple[str, int | None]]:
+    """Read a dictionary as jieba writes them: word, frequency and part of speech; the last two may lack."""
+    words: list[tuple[str, int | None]] = []
+    try:
+        lines = Path(path).read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise CorpusError(f"{path}: a user dictionary must be UTF-8 text ({error})") from None
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        match = _USER_DICT_LINE.fullmatch(line.strip())
+        if match is None or len(match[2] or "") > 9:
+            raise CorpusError(f"{path}:{number}: expected word, frequency, tag; got {line[:60]!r}")
+        words.append((match[1], int(match[2]) if match[2] else None))
+    return words
+
+
+def _huggingface_cut(path: str) -> Callable[[Sequence[str]], Any]:
+    tokenizers = _import("tokenizers", "hf")
+    text = Path(path).read_bytes()  # a missing file stays FileNotFoundError
+    try:
+        tokenizer = tokenizers.Tokenizer.from_str(text.decode())
+    except Exception as error:  # noqa: BLE001 - the package raises bare Exception
+        raise CorpusError(f"{path}: no tokenizer.json that tokenizers can read ({error})") from None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+
+    def cut(lines: Sequence[str]) -> Iterable[list[str]]:
+        encodings = tokenizer.encode_batch(lines, add_special_tokens=False)
+        return (encoding.tokens for encoding in encodings)
+
+    return cut
+
+
+def _import(package: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise MissingExtraError(package, extra) from None
+
+
+def _package(name: str, *, extra: str | None = None) -> str:
+    try:
+        return f"{name} {importlib.metadata.version(name)}"
+    except importlib.metadata.PackageNotFoundError:
+        if extra is None:
+            raise
+        raise MissingExtraError(name, extra) from None
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _same_file(reading: Mapping[str, Any], name: str) -> str | None:
+    """Return the file that was used, if it is still the same."""
+    path = reading.get(name)
+    try:
+        if path is not None and _digest(path) == reading.get(f"{name}_sha256"):
+            return str(path)
+    except OSError:
+        pass
+    return None

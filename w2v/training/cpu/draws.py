@@ -1,0 +1,92 @@
+"""What all kernels share: how they are compiled, random draws, subsampling.
+
+Draws. A job has a generator of its own (SplitMix64, Steele et al. 2014), so what it draws depends on its seed
+alone, never on which worker runs it. In this order: one draw a token of the vocabulary (subsampling); then,
+for the exact kernels, at each centre one draw for the window (if it shrinks) and K draws a pair (CBOW: a
+centre) for the negatives; for the block kernels one draw a centre for the windows (CBOW, if they shrink),
+then for each of M strata one draw and one more a block for the negatives.
+
+numba does not see an edit of this file when it looks for cached kernels: edit `kernels.py` and
+`exact_kernels.py` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from w2v.system.compiling import cached_njit
+from w2v.training.cpu.arguments import EDGE
+
+# "reassoc" and "contract" let LLVM reorder sums; full fastmath would break the search for NaN.
+# Without "_nrt", arrays' reference counts are left alone: they are atomic, and workers share the arrays.
+_options: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": {"reassoc", "contract"},
+    "error_model": "numpy",
+    "_nrt": False,
+}
+# Entries from C, and from Python where only kernels call a function, are left out: they take long to compile.
+kernel: Callable[[Any], Any] = cached_njit(no_cfunc_wrapper=True, **_options)
+helper: Callable[[Any], Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
+
+
+@helper
+def random_bits(state):
+    """Return 64 random bits and move the state, uint64 of shape (1,), on (SplitMix64)."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@helper
+def draw_width(plan, state):
+    """Return a window, 1 .. plan.window, or plan.window itself if windows do not shrink."""
+    if not plan.shrink:
+        return plan.window
+    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(plan.window)) >> np.uint64(32)) + 1
+
+
+@helper
+def find_word(tables, point):
+    """Return the word in whose stretch of the cumulative distribution a point lies."""
+    word_id = tables.guide[np.int64(point >> tables.guide_shift)]
+    while tables.cdf[word_id] <= point:
+        word_id += 1
+    return np.int64(word_id)
+
+
+@helper
+def gather_job(tables, plan, scratch, job):
+    """Subsample a job's tokens into one flat run that crosses sentence ends (Mikolov et al. 2013b, 2.3).
+
+    **Updates** `ids`, `left`, `right`; behind the run stand positions of word 0 without contexts, enough to
+    fill the last block. **Returns** n, the tokens kept.
+    """
+    ids, left, right, state = scratch.ids, scratch.left, scratch.right, scratch.state
+    first = plan.window + EDGE
+    n = 0
+    position, sentence = job.start, job.sentence
+    while position < job.stop:
+        end = min(tables.offsets[sentence + 1], job.stop)
+        begin = n
+        for place in range(position, end):
+            token = tables.tokens[place]
+            ids[first + n] = token
+            if token < len(tables.keep):
+                n += np.uint32(random_bits(state) >> np.uint64(32)) <= tables.keep[token]
+        for i in range(begin, n):
+            left[i] = min(i - begin, plan.window)
+            right[i] = min(n - 1 - i, plan.window)
+        position = end
+        sentence += 1
+    for i in range(first + n, first + n + 2 * plan.block + plan.window + EDGE):
+        ids[i] = 0
+    for i in range(n, n + plan.block):
+        left[i] = right[i] = 0
+    return n

@@ -1,0 +1,98 @@
+r"""The vocabulary file: a line a word, `word<TAB>count`, in row order, UTF-8.
+
+Any token survives: backslash, tab, newline and carriage return are written as `\\`, `\t`, `\n`, `\r`, and a
+lone surrogate, which UTF-8 cannot hold, as `\uDC80`; so is a byte-order mark.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from w2v.errors import FormatError
+from w2v.files.atomic import new_file
+from w2v.files.escapes import escape, unescape
+from w2v.vectors.vocab import Vocab
+
+_TAB, _NEWLINE = 9, 10
+
+
+def write_vocab(vocab: Vocab, path: str | Path) -> None:
+    """Write a vocabulary file: whole, or not at all."""
+    with new_file(path) as file:
+        file.write(dump_vocab(vocab))
+
+
+def read_vocab(path: str | Path) -> Vocab:
+    """Read a vocabulary file.
+
+    Raises
+    ------
+    FormatError
+        With file and line, where a line is not `word<TAB>count`, a count is no whole number of at most 64
+        bits, a word stands twice, or the text is not UTF-8.
+    """
+    data = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    _check_lines(data, path)
+    try:
+        fields = data.decode().replace("\n", "\t").split("\t")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(f"{path}:{line}: not UTF-8 at byte {error.start} of the file") from None
+    words = fields[:-1:2]
+    if b"\\" in data:
+        words = [unescape(word, f"{path}:{line}") for line, word in enumerate(words, 1)]
+    vocab = Vocab(words, _counts(fields[1::2], path))
+    _check_distinct(vocab, path)
+    return vocab
+
+
+def dump_vocab(vocab: Vocab) -> bytes:
+    """Return the bytes of the vocabulary file."""
+    pairs = zip(vocab.words, vocab.counts.tolist(), strict=True)
+    return "".join(f"{escape(word)}\t{count}\n" for word, count in pairs).encode()
+
+
+def _check_lines(data: bytes, path: str | Path) -> None:
+    """Make sure that tabs and newlines alternate, so that every line has one tab."""
+    codes = np.frombuffer(data, np.uint8)
+    separators = codes[(codes == _TAB) | (codes == _NEWLINE)]
+    if len(separators) % 2 == 0 and (separators[::2] == _TAB).all() and (separators[1::2] == _NEWLINE).all():
+        return
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.count(b"\t") != 1:
+            raise FormatError(
+                f"{path}:{number}: expected word, tab, count; got {line[:60].decode(errors='replace')!r}"
+            )
+
+
+def _counts(fields: list[str], path: str | Path) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if all(fields) and _is_digits("".join(fields)):
+        try:
+            return np.array(list(map(int, fields)), np.int64)
+        except (OverflowError, ValueError):  # more than 64 bits, or more digits than Python reads
+            pass
+    line, text = next((line, text) for line, text in enumerate(fields, 1) if not _is_count(text))
+    raise FormatError(f"{path}:{line}: expected a count (a whole number of 64 bits), got {text[:40]!r}")
+
+
+def _is_digits(text: str) -> bool:
+    return not text or (text.isascii() and text.isdigit())
+
+
+def _is_count(text: str) -> bool:
+    return bool(text) and _is_digits(text) and len(text) <= 19 and int(text) < 2**63
+
+
+def _check_distinct(vocab: Vocab, path: str | Path) -> None:
+    # Different hashes mean different words; to sort them takes a third of the time that a set of words takes.
+    hashes = np.sort(np.fromiter(map(hash, vocab.words), np.int64, len(vocab)))
+    if not (hashes[1:] == hashes[:-1]).any():
+        return
+    first_line: dict[str, int] = {}
+    for line, word in enumerate(vocab.words, 1):
+        if first_line.setdefault(word, line) != line:
+            raise FormatError(f"{path}:{line}: the word {word!r} stands already in line {first_line[word]}")
