@@ -13,13 +13,13 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "w2v"
 # Each part may import itself and parts before it. Imports inside functions are free: they load what is heavy.
 ORDER = [
-    {"errors", "processes", "compiling"},
+    {"errors", "system"},
     {"config"},
-    {"vocab", "metrics", "compression", "spelling", "scoring", "postprocessing"},
-    {"embeddings", "inspection"},
-    {"formats"},
+    {"files"},
+    {"vectors"},
+    {"embeddings", "formats"},
     {"corpus"},
-    {"training", "evaluate", "pooling"},
+    {"training", "evaluation", "pooling"},
     {"api", "pytorch"},
     {"comparison", "bench"},
     {"cli"},

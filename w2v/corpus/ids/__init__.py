@@ -1,0 +1,1 @@
+"""From tokens to ids: numbering, the encoded corpus, the cache that keeps it."""

@@ -1,0 +1,1 @@
+"""From files to text: finding, opening, unpacking and decoding them; JSONL, CSV, Parquet, Wikipedia dumps."""

@@ -1,0 +1,1 @@
+"""What else is done with a corpus: statistics, the demo corpus, public corpora."""

@@ -1,0 +1,1 @@
+"""Training on the processor: the kernels, their arguments and memory."""

@@ -1,0 +1,1 @@
+"""What a model is made of: words, counts, scores, reports. No files of vectors, no text."""
