@@ -13,6 +13,8 @@ from vector_strategies import some_model
 from w2v import Embeddings, Vocab
 from w2v.cli import cli
 from w2v.cli.output import pad, print_json, shown, width
+from w2v.vectors.origin import Origin
+from w2v.vectors.training_report import TrainingReport
 
 WORDS = ["king", "queen", "man", "woman", "中国", "ﾅ", "e\u0301t\u0301", "a\nb\x1b[31m"]
 
@@ -21,9 +23,12 @@ WORDS = ["king", "queen", "man", "woman", "中国", "ﾅ", "e\u0301t\u0301", "a\
 def folder(tmp_path: Path) -> str:
     vectors = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)
     config = {"training": {"model": "sg", "epochs": 2}, "tokens": 12_345, "files": ["a.txt", "b.txt"]}
-    history = ({"epoch": 1, "loss": 2.5, "alpha": 0.02}, {"epoch": 2, "loss": 2.25, "alpha": 0.01})
+    lines = [{"epoch": 1, "loss": 2.5, "alpha": 0.02}, {"epoch": 2, "loss": 2.25, "alpha": 0.01}]
     counts = np.array([90, 80, 70, 60, 50, 40, 30, 20])
-    Embeddings(Vocab(WORDS, counts), vectors, vectors, config, history=history).save(tmp_path / "m")
+    training = TrainingReport.from_lines(lines)
+    Embeddings(Vocab(WORDS, counts), vectors, vectors, Origin.from_dict(config), training).save(
+        tmp_path / "m"
+    )
     return str(tmp_path / "m")
 
 

@@ -44,7 +44,7 @@ def test_the_suffix_of_the_target_tells_the_format(folder: Path, target: str, na
     assert (result.exit_code, result.stdout) == (0, "")
     assert f"{target}: 50 words, 7 dimensions" in result.stderr
     read = w2v.load(folder.parent / target)
-    assert read.config.get("source", {}).get("format") == name
+    assert read.origin.source.get("format") == name
     assert same_bits(np.ascontiguousarray(read.vectors), some_model().vectors)
 
 

@@ -18,6 +18,7 @@ import pytest
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.corpus.ids.cache import Cache, open_cache
+from w2v.corpus.ids.cache_entry import open_entry
 from w2v.vectors.vocab import Vocab
 
 ALL = VocabConfig(min_count=1)
@@ -248,3 +249,15 @@ def test_without_a_writable_default_cache_nothing_is_kept(
     assert "no cache" in caplog.text
     with pytest.raises(NotADirectoryError):
         encode(text, vocab=ALL, cache_dir=tmp_path / "file")
+
+
+def test_an_entry_of_the_first_version_opens() -> None:
+    old = Path(__file__).parent / "data" / "written_by_0.1.0"
+    entry = open_entry(old / "cache-entry")
+    assert entry is not None
+    read = encode(
+        old / "text.txt", corpus=CorpusConfig(lowercase=True), vocab=VocabConfig(min_count=1), cache=False
+    )
+    assert read.tokens.tolist() == np.asarray(entry.tokens).tolist()
+    assert read.offsets.tolist() == np.asarray(entry.offsets).tolist()
+    assert read.fingerprint == entry.fingerprint

@@ -228,7 +228,7 @@ def test_leading_directions_are_taken_out() -> None:
     assert np.abs(cleaned.vectors @ directions.T).max() < 1e-2
     centered = vectors - vectors.mean(axis=0)
     assert np.allclose(cleaned.vectors, centered - centered @ directions.T @ directions, atol=1e-2)
-    assert model.without_top_components().config["postprocessing"]["components_taken_out"] == 1
+    assert model.without_top_components().origin.postprocessing["components_taken_out"] == 1
     for n in (-1, 20):
         with pytest.raises(ConfigError, match="expected 0 to 19 components"):
             model.without_top_components(n)

@@ -22,6 +22,7 @@ from vector_strategies import AWKWARD, any_word, embeddings, plain_word, same_bi
 import w2v
 from w2v import ConfigError, Embeddings, FormatError, Vocab
 from w2v.formats.registry import FORMATS, READABLE, WRITABLE
+from w2v.vectors.origin import Origin
 
 CARRY_ANY_WORD = ("folder", "npy", "safetensors", "projector", "huggingface", "torch")
 CARRY_COUNTS = CARRY_ANY_WORD
@@ -94,7 +95,7 @@ def test_content_tells_the_format_whatever_the_name(tmp_path: Path, name: str, m
     if name == "npy":
         assert (tmp_path / "vectors.vocab.tsv").exists()
     read = w2v.load(path)
-    assert name == "folder" or read.config["source"]["format"] == name
+    assert name == "folder" or read.origin.source["format"] == name
     assert read.words == model.words
     assert same_bits(np.ascontiguousarray(read.vectors), model.vectors)
     assert (read.counts == model.counts).all() == (name in CARRY_COUNTS)
@@ -291,7 +292,7 @@ def test_bad_rows_are_left_out_and_counted_on_demand(
     read = w2v.load(tmp_path / "v", skip_bad=True)
     assert list(read.words) == ["a", "d"]
     assert read.vectors.tolist() == [[1, 2, 3], [7, 8, 9]]
-    assert read.config["source"]["skipped_rows"] == {
+    assert read.origin.source["skipped_rows"] == {
         "wrong number of fields": 2,
         "not finite": 1,
         "duplicate word": 1,
@@ -450,7 +451,7 @@ def test_fasttext_models_are_read_as_gensim_reads_them(name: str) -> None:
 
     expected = load_facebook_vectors(datapath(name))
     read = w2v.load(datapath(name))
-    assert read.config["source"]["format"] == "fasttext-bin"
+    assert read.origin.source["format"] == "fasttext-bin"
     assert list(read.words) == expected.index_to_key
     assert same_bits(read.vectors, expected.vectors)
     assert len(w2v.load(datapath(name), top=5)) == 5
@@ -587,7 +588,7 @@ def test_folders_of_others_are_not_replaced(tmp_path: Path, model: Embeddings) -
 def test_the_hugging_face_folder_maps_row_to_word(tmp_path: Path, model: Embeddings) -> None:
     import json
 
-    lowered = Embeddings(model.vocab, model.vectors, config={"corpus": {"lowercase": True}})
+    lowered = Embeddings(model.vocab, model.vectors, origin=Origin.from_dict({"corpus": {"lowercase": True}}))
     w2v.save_as(lowered, tmp_path / "hf", format="huggingface")
     tokenizer = json.loads((tmp_path / "hf" / "tokenizer.json").read_text(encoding="utf-8"))
     assert tokenizer["model"]["vocab"] == {**model.vocab.index, "[UNK]": len(model)}

@@ -17,6 +17,8 @@ import w2v
 from w2v import Embeddings, FormatError, Vocab
 from w2v.files.atomic import new_file, new_files, new_folder
 from w2v.formats.folder import check_model_target, read_folder, write_folder
+from w2v.vectors.origin import Origin
+from w2v.vectors.training_report import EpochReport, TrainingReport
 from w2v.vectors.vocab_tsv import read_vocab, write_vocab
 
 
@@ -42,15 +44,18 @@ def test_lone_surrogates_survive_too(tmp_path: Path) -> None:
 
 def test_context_config_and_reports_survive(tmp_path: Path) -> None:
     config = {"seed": np.int64(3), "alpha": np.float32(0.5), "corpus": {"files": [Path("a")]}, "名": "文"}
-    history = ({"epoch": 1, "loss": 2.5}, {"epoch": 2, "loss": 2.25})
+    training = TrainingReport(
+        (EpochReport(1, 90, 0.02, 2.5, 400.0, 0.5, 180.0), *TrainingReport.from_lines([{}]).epochs)
+    )
     base = some_model()
-    model = Embeddings(base.vocab, base.vectors, base.vectors * 2, config, history=history)
+    model = Embeddings(base.vocab, base.vectors, base.vectors * 2, Origin.from_dict(config), training)
     model.save(tmp_path / "m")
     read = w2v.load(tmp_path / "m")
     assert read.context is not None
     assert same_bits(read.context, base.vectors * np.float32(2))
-    assert read.config == {"seed": 3, "alpha": 0.5, "corpus": {"files": ["a"]}, "名": "文"}
-    assert read.history == history
+    assert read.origin.as_dict() == {"seed": 3, "alpha": 0.5, "corpus": {"files": ["a"]}, "名": "文"}
+    assert read.training is not None
+    assert repr(read.training) == repr(training)  # NaN is not equal to NaN
     assert (tmp_path / "m" / "training.jsonl").read_text().count("\n") == 2
 
 
@@ -268,3 +273,53 @@ def test_a_header_of_an_impossible_size_allocates_nothing(tmp_path: Path) -> Non
 def test_the_config_is_plain_json_with_its_version_first(tmp_path: Path) -> None:
     some_model().save(tmp_path / "m")
     assert list(json.loads((tmp_path / "m" / "config.json").read_text()))[:2] == ["format", "format_version"]
+
+
+@pytest.mark.parametrize("kept_as", ["model", "torch"])
+def test_what_cut_the_corpus_travels_with_the_model(tmp_path: Path, kept_as: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({"new york": 0, "cat": 1, "?": 2}, "?"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split("|", "removed")
+    tokenizer.save(str(tmp_path / "mine.json"))
+    (tmp_path / "text.txt").write_text("new york|cat\n" * 20)
+    settings: dict[str, Any] = {"vector_size": 4, "min_count": 1, "workers": 1, "sample": 0}
+    mine = str(tmp_path / "mine.json")
+    model = w2v.train(tmp_path / "text.txt", tokenizer=mine, cache_dir=tmp_path / "cache", **settings)
+    if kept_as == "model":
+        model.save(tmp_path / "m")
+    else:
+        model.save_as(tmp_path / "m", format="torch")
+    (tmp_path / "mine.json").unlink()
+    read = w2v.load(tmp_path / "m")
+    assert read.origin.reading is not None
+    assert read.origin.reading.files == {"tokenizer": (tmp_path / "m" / "tokenizer.json").read_bytes()}
+    assert same_bits(w2v.text_vectors(read, ["new york|cat"]), w2v.text_vectors(model, [["new york", "cat"]]))
+    read.save(tmp_path / "again")
+    assert (tmp_path / "again" / "tokenizer.json").exists()
+    read.save(tmp_path / "again")  # such a folder is known as a model and replaced
+
+
+OLD = Path(__file__).parent / "data" / "written_by_0.1.0"
+
+
+def test_a_model_folder_of_the_first_version_opens() -> None:
+    model = w2v.load(OLD / "model")
+    assert len(model) == 20
+    assert model.vectors.shape == (20, 8)
+    assert model.has_context_of_words
+    assert model.origin.training["epochs"] == 2
+    assert model.origin.is_lowercased
+    assert model.training is not None
+    assert [report.epoch for report in model.training.epochs] == [1, 2]
+
+
+def test_a_torch_folder_of_the_first_version_opens() -> None:
+    pytest.importorskip("torch")
+    from w2v.pytorch import load_embedding
+
+    embedding = load_embedding(OLD / "torch")
+    model = w2v.load(OLD / "model")
+    assert embedding.vocab.tokens == ["<pad>", "<unk>", *model.words]
+    assert same_bits(embedding.weight.detach().numpy()[2:], np.array(model.vectors))
+    assert not embedding.weight.requires_grad
+    assert same_bits(w2v.load(OLD / "torch").vectors, model.vectors)

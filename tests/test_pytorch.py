@@ -14,6 +14,7 @@ from vector_strategies import same_bits, some_model
 
 import w2v
 from w2v import ConfigError, Embeddings, FormatError, TokenIdError, Vocab
+from w2v.vectors.origin import Origin
 
 pytest.importorskip("torch")
 import torch
@@ -473,10 +474,10 @@ def test_the_way_back_from_any_embedding(tmp_path: Path) -> None:
 
 
 def test_a_lower_cased_model_stays_one() -> None:
-    model = Embeddings(MODEL.vocab, MODEL.vectors, config={"corpus": {"lowercase": True}})
+    model = Embeddings(MODEL.vocab, MODEL.vectors, origin=Origin.from_dict({"corpus": {"lowercase": True}}))
     assert load_embedding(model).vocab.lowercase
-    assert from_embedding(load_embedding(model)).is_lowercased
-    assert not from_embedding(load_embedding(MODEL)).is_lowercased
+    assert from_embedding(load_embedding(model)).origin.is_lowercased
+    assert not from_embedding(load_embedding(MODEL)).origin.is_lowercased
 
 
 # -- compiled and exported ---------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from vector_strategies import some_model
 import w2v
 from w2v import ConfigError, Embeddings, Vocab, pooling
 from w2v.pooling import common_component, text_vectors
+from w2v.vectors.origin import Origin
 
 MODEL = some_model(40, 6)
 WORDS = list(MODEL.words)
@@ -107,7 +108,7 @@ def test_text_is_split_as_str_split_and_lower_cased_as_the_corpus_was() -> None:
     vectors = np.eye(2, dtype=np.float32)
     vocab = Vocab(["big", "cat"], np.array([3, 2]))
     plain = Embeddings(vocab, vectors)
-    lowered = Embeddings(vocab, vectors, config={"corpus": {"lowercase": True}})
+    lowered = Embeddings(vocab, vectors, origin=Origin.from_dict({"corpus": {"lowercase": True}}))
     assert text_vectors(plain, ["big\u3000cat\xa0cat", "BIG cat"]).tolist() == [
         [np.float32(1 / 3), np.float32(2 / 3)],
         [0, 1],

@@ -16,8 +16,16 @@ from hypothesis import strategies as st
 import w2v
 from w2v.cli import cli
 from w2v.config import CorpusConfig
-from w2v.corpus.tokens.tokenizers import Cutter, describe, from_config, text_cutter, vocabulary_word
+from w2v.corpus.tokens.tokenizers import (
+    Cutter,
+    describe,
+    make_cutter,
+    read_files,
+    text_cutter,
+    vocabulary_word,
+)
 from w2v.errors import ConfigError, CorpusError
+from w2v.vectors.origin import Reading
 from w2v.vectors.vocab import Vocab
 
 MIXED = st.text(
@@ -184,21 +192,31 @@ def reading_of(**config: Any) -> dict[str, Any]:
 def test_typed_words_are_cut_as_the_corpus_was() -> None:
     reading = reading_of(tokenizer="words", lowercase=True, normalize="nfkc")
     assert reading["tokenizer_package"].startswith("unicode-segmentation-rs ")
-    assert from_config(reading)("Ｈello, World!\nyou") == ["hello", "world", "you"]
-    assert from_config(reading_of())("A b") == ["A", "b"]
+    assert make_cutter(Reading(reading))("Ｈello, World!\nyou") == ["hello", "world", "you"]
+    assert make_cutter(Reading(reading_of()))("A b") == ["A", "b"]
 
 
-def test_files_that_are_gone_or_changed_are_done_without(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_or_changed_is_an_error_unless_its_content_was_kept(tmp_path: Path) -> None:
     pytest.importorskip("rjieba")
     words = tmp_path / "dict.txt"
     words.write_text("妄想女友 99999\n")
-    reading = reading_of(tokenizer="jieba", user_dict=str(words))
-    assert reading["tokenizer_package"].startswith("rjieba ")
-    assert from_config(reading)("妄想女友") == ["妄想女友"]
+    settings = reading_of(tokenizer="jieba", user_dict=str(words))
+    assert settings["tokenizer_package"].startswith("rjieba ")
+    kept = read_files(settings)
+    assert make_cutter(Reading(settings))("妄想女友") == ["妄想女友"]
     words.write_text("妄想 9\n")
-    assert from_config(reading)("妄想女友") == ["妄想", "女友"]
+    with pytest.raises(CorpusError, match=r"dict\.txt: this file cut the corpus, but it is not the one"):
+        make_cutter(Reading(settings))
     words.unlink()
-    assert from_config(reading)("妄想女友") == ["妄想", "女友"]
+    vocab = Vocab(["妄想女友"], np.ones(1, np.int64))
+    with pytest.raises(CorpusError, match="is gone"):
+        make_cutter(Reading(settings))
+    with pytest.raises(CorpusError, match="is gone"):
+        read_files(settings)
+    with pytest.raises(CorpusError, match="is gone"):
+        vocabulary_word("妄想", vocab, Reading(settings))
+    assert make_cutter(kept)("妄想女友") == ["妄想女友"]
+    assert vocabulary_word("妄想女友", vocab, Reading(settings)) == "妄想女友"  # as typed: nothing to cut
 
 
 def test_a_changed_dictionary_is_another_reading(tmp_path: Path) -> None:
@@ -211,17 +229,17 @@ def test_a_changed_dictionary_is_another_reading(tmp_path: Path) -> None:
 
 
 def test_a_callable_cannot_come_back() -> None:
-    reading = reading_of(tokenizer=str.split)
+    reading = Reading(reading_of(tokenizer=str.split))
     with pytest.raises(ConfigError, match=r"by the Python callable str\.split"):
-        from_config(reading)
+        make_cutter(reading)
     vocab = Vocab(["a"], np.ones(1, np.int64))
-    assert vocabulary_word("A", vocab, {"reading": reading}) == "A"
+    assert vocabulary_word("A", vocab, reading) == "A"
 
 
 def test_words_of_a_vocabulary() -> None:
     vocab = Vocab(["new_york", "cat", "New", "café", "new", "york"], np.ones(6, np.int64))
-    config = {"reading": {**reading_of(tokenizer="words", lowercase=True, normalize="nfc")}}
-    config["reading"]["phrases"] = {"phrases": 1, "phrase_delimiter": "_"}
+    phrases = {"phrases": {"phrases": 1, "phrase_delimiter": "_"}}
+    reading = Reading(reading_of(tokenizer="words", lowercase=True, normalize="nfc") | phrases)
     for typed, found in [
         ("Cat", "cat"),
         ("New", "New"),  # as typed wins
@@ -230,10 +248,10 @@ def test_words_of_a_vocabulary() -> None:
         ("Dog", "Dog"),
         ("", ""),
     ]:
-        assert vocabulary_word(typed, vocab, config) == found
-        assert vocabulary_word(typed, vocab, {}) == (found if typed == found else typed)
-    assert text_cutter(vocab, config)("The New York cat.") == ["the", "new_york", "cat"]
-    assert text_cutter(vocab, {})("The New") == ["The", "New"]
+        assert vocabulary_word(typed, vocab, reading) == found
+        assert vocabulary_word(typed, vocab, None) == (found if typed == found else typed)
+    assert text_cutter(vocab, reading)("The New York cat.") == ["the", "new_york", "cat"]
+    assert text_cutter(vocab, None)("The New") == ["The", "New"]
 
 
 def test_composed_and_decomposed_are_one_word() -> None:

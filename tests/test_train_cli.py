@@ -41,8 +41,9 @@ def test_train_writes_a_model_and_tells_each_epoch(text: Path, tmp_path: Path) -
     assert model.words[0] == "the"
     assert model.vectors.shape == (7, 16)
     assert model.context is not None
-    assert model.config["training"]["epochs"] == 3
-    assert len(model.history) == 3
+    assert model.origin.training["epochs"] == 3
+    assert model.training is not None
+    assert len(model.training.epochs) == 3
     assert {path.name for path in (tmp_path / "model").iterdir()} == {
         "vectors.npy",
         "context.npy",

@@ -186,7 +186,7 @@ def test_settings_of_all_kinds_go_to_their_config_and_others_are_named() -> None
         planted_sentences(100), min_count=2, lowercase=True, vector_size=15, epochs=1, workers=1
     )
     assert model.vectors.shape == (len(model.words), 15)
-    assert model.config["training"]["vector_size"] == 15
+    assert model.origin.training["vector_size"] == 15
     with pytest.raises(ConfigError, match="unknown settings: vectorsize"):
         w2v.train([["a"]], vectorsize=7)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from w2v.system.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from w2v.api import train
     from w2v.comparison.api import compare
     from w2v.comparison.models import compare_models
-    from w2v.embeddings import Embeddings, Neighbor
+    from w2v.embeddings import Embeddings, Neighbor, from_gensim, load
     from w2v.errors import (
         ConfigError,
         CorpusError,
@@ -20,12 +22,10 @@ if TYPE_CHECKING:
         UnknownWordError,
         W2VError,
     )
-    from w2v.formats import load, save_as
-    from w2v.formats.gensim_vectors import from_gensim
+    from w2v.formats import save_as
     from w2v.pooling import text_vectors
     from w2v.vectors.vocab import Vocab
 
-__version__ = "0.1.0"
 __all__ = [
     "ConfigError",
     "CorpusError",
@@ -65,8 +65,8 @@ _HOME = {
     "Vocab": "w2v.vectors.vocab",
     "compare": "w2v.comparison.api",
     "compare_models": "w2v.comparison.models",
-    "from_gensim": "w2v.formats.gensim_vectors",
-    "load": "w2v.formats",
+    "from_gensim": "w2v.embeddings",
+    "load": "w2v.embeddings",
     "save_as": "w2v.formats",
     "text_vectors": "w2v.pooling",
     "train": "w2v.api",

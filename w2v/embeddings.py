@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError, UnknownWordError
+from w2v.formats.options import ReadOptions
 from w2v.vectors.metrics import METRICS
 from w2v.vectors.scoring import best_rows, check_metric, row_norms, score_rows, unit_rows
-from w2v.vectors.vocab import Vocab
+from w2v.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gensim.models import KeyedVectors
-
-    from w2v.vectors.training_report import TrainingReport
 
 __all__ = ["METRICS", "Embeddings", "Neighbor"]
 
@@ -33,74 +32,14 @@ class Neighbor(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Embeddings:
-    """A static embedding matrix with its vocabulary.
-
-    Parameters
-    ----------
-    vocab : Vocab
-        V words; row i of every matrix belongs to word i.
-    vectors : ndarray of float32, shape (V, D)
-        The input vectors (w_in, gensim's syn0). May be memory-mapped and read-only.
-    context : ndarray of float32, shape (V, D), optional
-        The output vectors (w_out, gensim's syn1neg), where they were kept.
-    config : mapping, optional
-        How the vectors came to be: settings, corpus fingerprint, versions, seed.
-    training : TrainingReport, optional
-        What training measured; present on a freshly trained model.
-    history : sequence of mapping, optional
-        The reports of training, one a line of `training.jsonl`, of a model that was read from its folder.
-
-    Raises
-    ------
-    ConfigError
-        If a matrix does not have one row a word.
-    """
-
-    vocab: Vocab
-    vectors: NDArray[np.float32]
-    context: NDArray[np.float32] | None = None
-    config: Mapping[str, Any] = field(default_factory=dict)
-    training: TrainingReport | None = None
-    history: Sequence[Mapping[str, Any]] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("vectors", "context"):
-            matrix = getattr(self, name)
-            if matrix is not None and (matrix.ndim != 2 or len(matrix) != len(self.vocab)):
-                raise ConfigError(
-                    f"{name} has shape {matrix.shape}, but the vocabulary has {len(self.vocab)} words"
-                )
-
-    @property
-    def words(self) -> Sequence[str]:
-        """The words in row order."""
-        return self.vocab.words
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Corpus counts in row order, int64, shape (V,)."""
-        return self.vocab.counts
-
-    @property
-    def vector_size(self) -> int:
-        """D, the number of dimensions."""
-        return int(self.vectors.shape[1])
-
-    @property
-    def is_lowercased(self) -> bool:
-        """Whether the corpus was lower-cased in training, so that texts must be too."""
-        groups = [self.config, *(value for value in self.config.values() if isinstance(value, Mapping))]
-        return any(group.get("lowercase") is True for group in groups)
-
-    def __len__(self) -> int:
-        return len(self.vocab)
+class Embeddings(WordVectors):
+    """Words with their vectors, ready for questions; see `WordVectors` for the parts it is made of."""
 
     def __contains__(self, word: object) -> bool:
         return word in self.vocab
 
     def __getitem__(self, word: str) -> NDArray[np.float32]:
-        """Return the vector of a word, float32, shape (D,)."""
+        """Return the vector of a word, float32, shape (D,): the one door through which all queries go."""
         return np.asarray(self.vectors[self.word_id(word)])
 
     def __repr__(self) -> str:
@@ -110,18 +49,6 @@ class Embeddings:
     def norms(self) -> NDArray[np.float32]:
         """L2 norm of every row, float32, shape (V,); computed once, a block of rows at a time."""
         return row_norms(self.vectors)
-
-    def rows(self, selection: slice | Sequence[int]) -> Embeddings:
-        """Return the embeddings of some rows only, in the order given; a slice is a view, a list a copy."""
-        index: Any = selection
-        if isinstance(selection, slice):
-            words = list(self.words[selection])
-        else:
-            words = [self.words[word_id] for word_id in selection]
-            index = np.asarray(selection, np.int64)
-        context = None if self.context is None else self.context[index]
-        vocab = Vocab(words, self.counts[index])
-        return replace(self, vocab=vocab, vectors=self.vectors[index], context=context, training=None)
 
     def context_only(self) -> Embeddings:
         """Return embeddings whose vectors are the context vectors of this model.
@@ -133,6 +60,8 @@ class Embeddings:
         """
         if self.context is None:
             raise ConfigError("the model has no context vectors")
+        if not self.has_context_of_words:
+            raise ConfigError(f"the model has {len(self.context)} context vectors for {len(self)} words")
         return replace(self, vectors=self.context, context=None)
 
     def word_id(self, word: str) -> int:
@@ -293,8 +222,8 @@ class Embeddings:
 
         n = max(1, round(self.vector_size / 100)) if n is None else n
         vectors = without_mean_and_top(self.vectors, n)
-        config = {**self.config, "postprocessing": {"centered": True, "components_taken_out": n}}
-        return replace(self, vectors=vectors, context=None, config=config)
+        done = {"centered": True, "components_taken_out": n}
+        return replace(self, vectors=vectors, context=None, origin=replace(self.origin, postprocessing=done))
 
     def save(self, path: str | Path) -> None:
         """Write a model folder: whole, or not at all. An existing model folder at `path` is replaced."""
@@ -314,9 +243,75 @@ class Embeddings:
 
         return to_gensim(self)
 
-    @staticmethod
-    def from_gensim(vectors: Any) -> Embeddings:
-        """Copy a gensim KeyedVectors, or a gensim model; see `w2v.formats.gensim_vectors.from_gensim`."""
-        from w2v.formats.gensim_vectors import from_gensim
+    @classmethod
+    def of(cls, vectors: WordVectors) -> Embeddings:
+        """Return embeddings that share everything with the vectors given."""
+        return cls(**{field.name: getattr(vectors, field.name) for field in fields(WordVectors)})
 
+    @classmethod
+    def from_gensim(cls, vectors: Any) -> Embeddings:
+        """Copy a gensim KeyedVectors, or a gensim model; see `w2v.from_gensim`."""
         return from_gensim(vectors)
+
+
+def load(
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - what everyone calls it
+    top: int | None = None,
+    words: Iterable[str] | None = None,
+    skip_bad: bool = False,
+    unescape: bool = False,
+) -> Embeddings:
+    """Open vectors of any format.
+
+    Parameters
+    ----------
+    path : path-like
+        A model folder, or a file or folder of any format in `w2v.formats.registry`; files may be packed
+        with gzip, bzip2, xz or Zstandard.
+    format : str, optional
+        The name of the format; by default the content tells.
+    top : int, optional
+        Keep only the first N rows.
+    words : iterable of str, optional
+        Keep only these words.
+    skip_bad : bool
+        Leave out bad rows (too short or long, NaN, a word twice) and log how many, instead of raising.
+    unescape : bool
+        Undo the escapes that `save_as(..., escape=True)` wrote.
+
+    Returns
+    -------
+    Embeddings
+        float32. Memory-mapped and read-only where the format allows: model folder, npy, safetensors.
+
+    Raises
+    ------
+    FormatError
+        If it is broken or no vectors at all: with file, line or byte, what was expected and what is there.
+    FileNotFoundError
+        If nothing is there.
+
+    Examples
+    --------
+    >>> model = w2v.load("glove.6B.100d.txt", top=50_000)  # doctest: +SKIP
+    """
+    from w2v.formats import read_vectors
+
+    wanted = None if words is None else frozenset(words)
+    options = ReadOptions(top, wanted, skip_bad, unescape)
+    return Embeddings.of(read_vectors(path, options, format=format))
+
+
+def from_gensim(vectors: Any) -> Embeddings:
+    """Copy a gensim KeyedVectors, or a gensim model with its context vectors.
+
+    Raises
+    ------
+    ConfigError
+        If the object has no vectors of words.
+    """
+    from w2v.formats import gensim_vectors
+
+    return Embeddings.of(gensim_vectors.from_gensim(vectors))

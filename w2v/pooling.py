@@ -142,7 +142,9 @@ def _pool(
     pooling: str,
     weights: Floats | None,
 ) -> Floats:
-    tokens = tokens_of(sentences, lowercase=model.is_lowercased, cut=text_cutter(model.vocab, model.config))
+    tokens = tokens_of(
+        sentences, lowercase=model.origin.is_lowercased, cut=text_cutter(model.vocab, model.origin.reading)
+    )
     blocks = [
         _pool_block(model, ids, lengths, pooling, weights) for ids, lengths in _id_blocks(model, tokens)
     ]

@@ -12,9 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from w2v import __version__
 from w2v.comparison.processes import Run
 from w2v.comparison.spread import Measure
+from w2v.system.version import __version__
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from w2v import __version__
 from w2v.errors import W2VError
+from w2v.system.version import __version__
 
 _COMMANDS: dict[str, str] = {
     "train": "w2v.cli.train:train",

@@ -132,7 +132,7 @@ def _refuse_model(source: Path) -> None:
 
 def _compare_models(sources: Sequence[Path], sets: EvaluationSets, *, as_json: bool) -> None:
     from w2v.comparison.models import compare_models
-    from w2v.formats import load
+    from w2v.embeddings import load
 
     found = compare_models(load(sources[0]), load(sources[1]), sets=sets)
     if as_json:

@@ -148,7 +148,8 @@ def _convert(
     unescape: bool,
     **options: Any,
 ) -> None:
-    from w2v.formats import counts, load, save_as, writer_for
+    from w2v.embeddings import load
+    from w2v.formats import counts, save_as, writer_for
     from w2v.formats.word_list import read_words
 
     if to_format is None and target.suffix == ".pt":

@@ -48,7 +48,7 @@ def change_options(command: Command) -> Command:
 
 def open_model(path: Path, *, center: bool = False, all_but_the_top: int | None = None) -> Any:
     """Open vectors of any format, changed as the options say; returns Embeddings."""
-    from w2v.formats import load
+    from w2v.embeddings import load
 
     model = load(path)
     if all_but_the_top is not None:
@@ -60,4 +60,4 @@ def as_in_model(model: Any, *words: str) -> tuple[str, ...]:
     """Return words as the model has them: as typed, or else normalised as its corpus was."""
     from w2v.corpus.tokens.tokenizers import vocabulary_word
 
-    return tuple(vocabulary_word(word, model.vocab, model.config) for word in words)
+    return tuple(vocabulary_word(word, model.vocab, model.origin.reading) for word in words)

@@ -23,6 +23,7 @@ from w2v.cli.output import print_json, print_table, shown
 if TYPE_CHECKING:
     from w2v.embeddings import Embeddings, Neighbor
     from w2v.evaluation.inspection import FrequencyReport, NormReport
+    from w2v.vectors.training_report import TrainingReport
 
 top_option = click.option(
     "-n", "--top", type=click.IntRange(1), default=10, show_default=True, help="How many words to show."
@@ -169,15 +170,15 @@ def info(model: Path, as_json: bool) -> None:
                 "dimensions": embeddings.vector_size,
                 "tokens": int(embeddings.counts.sum()),
                 "context": embeddings.context is not None,
-                "config": dict(embeddings.config),
-                "training": [dict(line) for line in embeddings.history],
+                "config": embeddings.origin.as_dict(),
+                "training": embeddings.training.lines if embeddings.training else [],
                 "norms": asdict(norms) if norms else None,
                 "frequency": [asdict(report) for report in frequency],
             }
         )
         return
     _print_description(model, embeddings)
-    _print_training(embeddings.history)
+    _print_training(embeddings.training)
     if norms is not None:
         _print_norms(norms)
     if frequency:
@@ -195,7 +196,7 @@ def _print_description(path: Path, model: Embeddings) -> None:
         ("dimensions", str(model.vector_size)),
         ("context vectors", "kept" if model.context is not None else "none"),
     ]
-    print_table(rows + [(key, _in_line(value)) for key, value in model.config.items()])
+    print_table(rows + [(key, _in_line(value)) for key, value in model.origin.as_dict().items()])
 
 
 def _in_line(value: Any) -> str:
@@ -207,16 +208,12 @@ def _in_line(value: Any) -> str:
     return f"{value:,}" if type(value) is int and abs(value) >= 10_000 else shown(str(value))
 
 
-def _print_training(history: Iterable[Mapping[str, Any]]) -> None:
-    """Print the last report of each epoch."""
-    epochs = {line["epoch"]: line for line in history if "epoch" in line and "loss" in line}
-    if not epochs:
+def _print_training(training: TrainingReport | None) -> None:
+    if training is None or not training.epochs:
         return
     click.echo("\ntraining, by epoch")
-    columns = [
-        name for name in ("epoch", "loss", "alpha", "words_per_second") if name in next(iter(epochs.values()))
-    ]
-    rows = [[_number(line.get(name)) for name in columns] for line in epochs.values()]
+    columns = ("epoch", "loss", "alpha", "words_per_second")
+    rows = [[_number(getattr(report, name)) for name in columns] for report in training.epochs]
     print_table(rows, header=columns, right=range(len(columns)), indent=2)
 
 

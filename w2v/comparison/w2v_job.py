@@ -19,9 +19,9 @@ def main() -> None:
     job: dict[str, Any] = json.loads(Path(sys.argv[1]).read_bytes())
     folder = Path(job["folder"])
     times = [time.perf_counter()]
-    from w2v import __version__
     from w2v.config import CorpusConfig, TrainConfig, VocabConfig
     from w2v.corpus import encode
+    from w2v.system.version import __version__
     from w2v.training.ahead import compiled_meanwhile
     from w2v.training.model import train_model
 

@@ -10,18 +10,19 @@ import numpy as np
 
 from w2v.embeddings import Embeddings
 from w2v.formats.folder import read_folder
+from w2v.vectors.origin import Origin
 from w2v.vectors.vocab import Vocab
 
 
 def read_weights(trainer: str, folder: Path) -> Embeddings:
     """Open the weights that `run_job` left in a job's folder, memory-mapped."""
     if trainer == "w2v":
-        return read_folder(folder / "model")
+        return Embeddings.of(read_folder(folder / "model"))
     words = (folder / "words.txt").read_text("utf-8").split("\n")
     vectors, context, counts = (
         np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("vectors", "context", "counts")
     )
-    return Embeddings(Vocab(words, np.asarray(counts)), vectors, context, {"source": {"format": "gensim"}})
+    return Embeddings(Vocab(words, np.asarray(counts)), vectors, context, Origin(source={"format": "gensim"}))
 
 
 def in_order(model: Embeddings, vocab: Vocab) -> Embeddings:

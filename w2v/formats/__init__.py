@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,65 +9,22 @@ from w2v.errors import ConfigError
 from w2v.formats.options import ReadOptions, WriteOptions
 
 if TYPE_CHECKING:
-    from w2v.embeddings import Embeddings
     from w2v.formats.base import Format
+    from w2v.vectors.word_vectors import WordVectors
 
 
-def load(
-    path: str | Path,
-    *,
-    format: str | None = None,  # noqa: A002 - what everyone calls it
-    top: int | None = None,
-    words: Iterable[str] | None = None,
-    skip_bad: bool = False,
-    unescape: bool = False,
-) -> Embeddings:
-    """Open vectors of any format.
-
-    Parameters
-    ----------
-    path : path-like
-        A model folder, or a file or folder of any format in `w2v.formats.registry`; files may be packed
-        with gzip, bzip2, xz or Zstandard.
-    format : str, optional
-        The name of the format; by default the content tells.
-    top : int, optional
-        Keep only the first N rows.
-    words : iterable of str, optional
-        Keep only these words.
-    skip_bad : bool
-        Leave out bad rows (too short or long, NaN, a word twice) and log how many, instead of raising.
-    unescape : bool
-        Undo the escapes that `save_as(..., escape=True)` wrote.
-
-    Returns
-    -------
-    Embeddings
-        float32. Memory-mapped and read-only where the format allows: model folder, npy, safetensors.
-
-    Raises
-    ------
-    FormatError
-        If it is broken or no vectors at all: with file, line or byte, what was expected and what is there.
-    FileNotFoundError
-        If nothing is there.
-
-    Examples
-    --------
-    >>> model = w2v.load("glove.6B.100d.txt", top=50_000)  # doctest: +SKIP
-    """
+def read_vectors(path: str | Path, options: ReadOptions, *, format: str | None = None) -> WordVectors:  # noqa: A002
+    """Read vectors of any format; `w2v.load` describes it."""
     from w2v.formats.registry import format_named, format_of_content
     from w2v.formats.source import open_source
 
-    wanted = None if words is None else frozenset(words)
-    options = ReadOptions(top, wanted, skip_bad, unescape)
     with open_source(path) as source:
         kind = format_of_content(source) if format is None else format_named(format)
         return kind.read(source, options)
 
 
 def save_as(
-    model: Embeddings,
+    model: WordVectors,
     path: str | Path,
     *,
     format: str | None = None,  # noqa: A002 - what everyone calls it
@@ -79,7 +35,7 @@ def save_as(
 
     Parameters
     ----------
-    model : Embeddings
+    model : WordVectors
     path : path-like
         Where to; a suffix such as `.gz` packs the text and binary formats.
     format : str, optional
@@ -98,8 +54,8 @@ def save_as(
         If the format is not known, only read, or has no float16.
     """
     kind = writer_for(path, format=format, dtype=dtype)
-    if kind.write is not None:
-        kind.write(model, Path(path), WriteOptions(dtype, escape))
+    assert kind.write is not None  # noqa: S101 - writer_for has refused formats that are only read
+    kind.write(model, Path(path), WriteOptions(dtype, escape))
 
 
 def writer_for(path: str | Path, *, format: str | None = None, dtype: str = "float32") -> Format:  # noqa: A002

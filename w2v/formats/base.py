@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from w2v.embeddings import Embeddings
 from w2v.files.atomic import new_file
 from w2v.files.compression import packed, split_suffix
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.source import Source
+from w2v.vectors.word_vectors import WordVectors
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Format:
     title: str
     suffixes: tuple[str, ...]
     detects: Callable[[Source], bool]
-    read: Callable[[Source, ReadOptions], Embeddings]
-    write: Callable[[Embeddings, Path, WriteOptions], None] | None
+    read: Callable[[Source, ReadOptions], WordVectors]
+    write: Callable[[WordVectors, Path, WriteOptions], None] | None
     carries_float16: bool = False
     carries_packing: bool = False
 

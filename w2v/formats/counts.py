@@ -8,22 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.files.atomic import new_file
 from w2v.formats.options import WriteOptions
 from w2v.formats.word_checks import words_for_fields
 from w2v.vectors.vocab import Vocab
+from w2v.vectors.word_vectors import Model, WordVectors
 
 _LOG = logging.getLogger(__name__)
 
 
-def with_counts(model: Embeddings, path: str | Path) -> Embeddings:
+def with_counts(model: Model, path: str | Path) -> Model:
     """Return a model with the counts of a file; the words that the file lacks get 0, and are logged.
 
     Parameters
     ----------
-    model : Embeddings
+    model : WordVectors
     path : path-like
         Lines of a word, a blank or a tab, and a count.
 
@@ -43,7 +43,7 @@ def with_counts(model: Embeddings, path: str | Path) -> Embeddings:
     return replace(model, vocab=Vocab(model.words, known))
 
 
-def write_counts(model: Embeddings, path: str | Path) -> None:
+def write_counts(model: WordVectors, path: str | Path) -> None:
     """Write lines `word count`: whole, or not at all. Words that hold blanks are refused."""
     words = words_for_fields(model.words, "a file of counts", WriteOptions())
     lines = (f"{word} {count}\n" for word, count in zip(words, model.counts.tolist(), strict=True))

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
+from w2v.vectors.origin import Origin
 from w2v.vectors.vocab import Vocab
+from w2v.vectors.word_vectors import WordVectors
 
 if TYPE_CHECKING:
     from gensim.models import KeyedVectors
 
 
-def to_gensim(model: Embeddings) -> KeyedVectors:
+def to_gensim(model: WordVectors) -> KeyedVectors:
     """Make a gensim KeyedVectors of a model.
 
     Returns
@@ -35,7 +36,7 @@ def to_gensim(model: Embeddings) -> KeyedVectors:
     return kv
 
 
-def from_gensim(vectors: Any) -> Embeddings:
+def from_gensim(vectors: Any) -> WordVectors:
     """Make a model of gensim vectors.
 
     Parameters
@@ -45,7 +46,7 @@ def from_gensim(vectors: Any) -> Embeddings:
 
     Returns
     -------
-    Embeddings
+    WordVectors
         float32 copies, in gensim's order; counts as gensim has them (it makes up V, V - 1, ..., 1 for vectors
         that it read from a word2vec file), 0 where it has none.
 
@@ -66,4 +67,4 @@ def from_gensim(vectors: Any) -> Embeddings:
     if context is not None:
         context = np.array(context, np.float32, order="C")
     matrix = np.array(kv.vectors, np.float32, order="C")
-    return Embeddings(Vocab(list(words), counts), matrix, context, {"source": {"format": "gensim"}})
+    return WordVectors(Vocab(list(words), counts), matrix, context, Origin(source={"format": "gensim"}))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from w2v.embeddings import Embeddings
 from w2v.formats.base import Format, new_packed_file
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
@@ -17,6 +16,7 @@ from w2v.formats.source import Source
 from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines
 from w2v.formats.word2vec_header import find_header
 from w2v.formats.word_checks import words_for_fields
+from w2v.vectors.word_vectors import WordVectors
 
 
 def detects(source: Source) -> bool:
@@ -28,7 +28,7 @@ def detects(source: Source) -> bool:
     return n_numbers > 1 or (n_numbers == 1 and not line.split()[-1].isdigit())
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read GloVe text."""
     dimensions = count_numbers(source.head.split(b"\n", 1)[0])
     collector = RowCollector(source, dimensions, options)
@@ -36,7 +36,7 @@ def read(source: Source, options: ReadOptions) -> Embeddings:
     return collector.finish(FORMAT.name)
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write GloVe text, packed if the suffix says so."""
     words = words_for_fields(model.words, FORMAT.title, options)
     check_finite(model.vectors, model.words)

@@ -19,17 +19,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.files.atomic import new_folder
+from w2v.files.json_objects import dump_json, is_object_with
 from w2v.files.npy import row_blocks
 from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
-from w2v.formats.safetensors_file import Tensor, find_matrix, open_tensor, read_header, write_tensors
+from w2v.formats.safetensors_file import (
+    DTYPE_NAMES,
+    Tensor,
+    find_matrix,
+    open_tensor,
+    read_header,
+    write_tensors,
+)
 from w2v.formats.source import Source
 from w2v.formats.word_checks import words_for_utf8
 from w2v.vectors.vocab_tsv import dump_vocab, read_vocab
+from w2v.vectors.word_vectors import WordVectors
 
 _LOG = logging.getLogger(__name__)
 _MODEL, _TOKENIZER, _CONFIG, _MODULES, _VOCAB = (
@@ -57,7 +65,7 @@ def _has(folder: Path, name: str) -> bool:
     return (folder / name).is_file()
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read a folder of tokenizer and matrix; the row of the unknown word that `write` added is left out."""
     folder = _model_folder(source.path)
     if folder is None:
@@ -96,7 +104,7 @@ def _read_words(path: Path) -> list[str]:
     return sorted(ids, key=ids.__getitem__)
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write the folder: whole, or not at all; one that w2v wrote before is replaced."""
     words = words_for_utf8(model.words, "tokenizer.json")
     split = [word for word in words if not word or word.split() != [word]]
@@ -112,15 +120,17 @@ def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
     with new_folder(path, replaceable=_is_only_ours) as folder:
         with (folder / _MODEL).open("wb") as file:
             shape = (len(model) + 1, model.vector_size)
-            tensor = Tensor(shape, _with_zero_row(model.vectors, options.dtype))
-            write_tensors(file, {"embeddings": tensor}, {"format": "pt"}, options.dtype)
-        _write_json(folder / _TOKENIZER, _tokenizer([*words, unknown], unknown, model.is_lowercased))
-        _write_json(folder / _CONFIG, config)
-        _write_json(folder / _MODULES, modules)
+            tensor = Tensor(DTYPE_NAMES[options.dtype], shape, _with_zero_row(model.vectors, options.dtype))
+            write_tensors(file, {"embeddings": tensor}, {"format": "pt"})
+        (folder / _TOKENIZER).write_bytes(
+            dump_json(_tokenizer([*words, unknown], unknown, model.origin.is_lowercased), indent=1)
+        )
+        (folder / _CONFIG).write_bytes(dump_json(config, indent=1))
+        (folder / _MODULES).write_bytes(dump_json(modules, indent=1))
         (folder / _VOCAB).write_bytes(dump_vocab(model.vocab))
 
 
-def _free_name(model: Embeddings) -> str:
+def _free_name(model: WordVectors) -> str:
     """Return a name for the unknown word that no word has."""
     name = "[UNK]"
     while name in model.vocab:
@@ -151,7 +161,7 @@ def _tokenizer(tokens: list[str], unknown: str, lowercase: bool) -> dict[str, An
     }
 
 
-def _config(model: Embeddings, options: WriteOptions) -> dict[str, Any]:
+def _config(model: WordVectors, options: WriteOptions) -> dict[str, Any]:
     return {
         "model_type": "model2vec",
         "architectures": ["StaticModel"],
@@ -163,16 +173,8 @@ def _config(model: Embeddings, options: WriteOptions) -> dict[str, Any]:
     }
 
 
-def _write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
-
-
 def _is_ours(folder: Path) -> bool:
-    try:
-        config = json.loads((folder / _CONFIG).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(config, dict) and "w2v" in config and _has(folder, _VOCAB)
+    return is_object_with(folder / _CONFIG, "w2v") and _has(folder, _VOCAB)
 
 
 def _is_only_ours(folder: Path) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from w2v.embeddings import Embeddings
 from w2v.files.atomic import new_files
 from w2v.files.npy import open_matrix, write_matrix
 from w2v.formats.base import Format
@@ -16,6 +15,7 @@ from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
 from w2v.formats.word_list import find_words, plain_file, word_list_for
 from w2v.vectors.vocab_tsv import dump_vocab
+from w2v.vectors.word_vectors import WordVectors
 
 
 def detects(source: Source) -> bool:
@@ -23,14 +23,14 @@ def detects(source: Source) -> bool:
     return source.head.startswith(b"\x93NUMPY")
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Open a `.npy` matrix, memory-mapped where it is float32, and read its words."""
     matrix = open_matrix(plain_file(source))
     words, counts = find_words(source)
     return from_matrix(words, counts, matrix, source, options, FORMAT.name)
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write the matrix and its vocabulary file."""
     with new_files(path, word_list_for(path)) as (matrix_file, word_file):
         write_matrix(matrix_file, model.vectors, options.dtype)

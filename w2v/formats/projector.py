@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.files.atomic import new_folder
 from w2v.files.escapes import LABEL_BREAKERS, escape, unescape
@@ -21,6 +20,7 @@ from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector, from_matrix
 from w2v.formats.source import Source, open_source
 from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines
+from w2v.vectors.word_vectors import WordVectors
 
 _VECTORS, _METADATA, _CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
 _HEADER = "word\tcount"
@@ -38,7 +38,7 @@ def detects(source: Source) -> bool:
     return b"\t" in line and count_numbers(b"0\t" + line) == len(line.split())
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read the two tables."""
     if source.is_folder:
         with open_source(source.path / _VECTORS) as vectors:
@@ -79,7 +79,7 @@ def _read_labels(path: Path) -> tuple[list[str], NDArray[np.int64] | None]:
     return words, np.array([int(row[1]) for row in rows], np.int64)
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write the folder: whole, or not at all; one that holds nothing but these files is replaced."""
     check_finite(model.vectors, model.words)
     counts = model.counts.tolist()

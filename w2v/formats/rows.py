@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.files.escapes import unescape
 from w2v.formats.options import ReadOptions
 from w2v.formats.source import Source
+from w2v.vectors.origin import Origin
 from w2v.vectors.vocab import Vocab
+from w2v.vectors.word_vectors import WordVectors
 
 _LOG = logging.getLogger(__name__)
 MOST_DIMENSIONS = 1_000_000
@@ -149,7 +150,7 @@ class RowCollector:
         self.n_seen += 1
         self.bad(kind, where, message)
 
-    def finish(self, format_name: str) -> Embeddings:
+    def finish(self, format_name: str) -> WordVectors:
         """Check the header's promise, report what was skipped, and hand over words and matrix."""
         if self.promised is not None and self.n_seen < self.promised and not self.is_done:
             message = f"{self.source}: the header promises {self.promised} rows, the file has {self.n_seen}"
@@ -160,8 +161,8 @@ class RowCollector:
             _LOG.warning("%s", message)
         report_skipped(self.source, self.skipped)
         vocab = Vocab(self.words, np.zeros(len(self.words), np.int64))
-        config = origin(self.source, format_name, self.skipped)
-        return check_pruned(Embeddings(vocab, self._matrix(), config=config), self.source, self.options)
+        found = origin(self.source, format_name, self.skipped)
+        return check_pruned(WordVectors(vocab, self._matrix(), origin=found), self.source, self.options)
 
     def _matrix(self) -> NDArray[np.float32]:
         """Join the blocks, giving each back as soon as it is copied."""
@@ -188,7 +189,7 @@ def from_matrix(
     source: Source,
     options: ReadOptions,
     format_name: str,
-) -> Embeddings:
+) -> WordVectors:
     """Make embeddings of words and a matrix that come from a stranger: checked, cast to float32, pruned.
 
     Parameters
@@ -217,7 +218,7 @@ def from_matrix(
     kept, skipped = _good_rows(words, matrix, source, options)
     report_skipped(source, skipped)
     vocab = Vocab(words, np.zeros(len(words), np.int64) if counts is None else counts)
-    model = Embeddings(vocab, matrix, config=origin(source, format_name, skipped))
+    model = WordVectors(vocab, matrix, origin=origin(source, format_name, skipped))
     return prune(model if kept is None else model.rows(kept), source, options)
 
 
@@ -257,12 +258,12 @@ def _good_rows(
     return kept, Counter(kind for kind, _ in bad.values())
 
 
-def origin(source: Source, format_name: str, skipped: Counter[str] | None = None) -> dict[str, Any]:
+def origin(source: Source, format_name: str, skipped: Counter[str] | None = None) -> Origin:
     """Describe where vectors come from that have no config of their own."""
     described: dict[str, Any] = {"file": str(source), "format": format_name}
     if skipped:
         described["skipped_rows"] = dict(skipped)
-    return {"source": described}
+    return Origin(source=described)
 
 
 def report_skipped(source: Source, skipped: Counter[str]) -> None:
@@ -272,7 +273,7 @@ def report_skipped(source: Source, skipped: Counter[str]) -> None:
         _LOG.warning("%s: left out %d bad rows (%s)", source, sum(skipped.values()), kinds)
 
 
-def prune(model: Embeddings, source: Source, options: ReadOptions) -> Embeddings:
+def prune(model: WordVectors, source: Source, options: ReadOptions) -> WordVectors:
     """Keep only the rows that were asked for, of vectors that are already at hand."""
     if options.words is not None:
         kept = [word_id for word_id, word in enumerate(model.words) if word in options.words]
@@ -282,7 +283,7 @@ def prune(model: Embeddings, source: Source, options: ReadOptions) -> Embeddings
     return check_pruned(model, source, options)
 
 
-def check_pruned(model: Embeddings, source: Source, options: ReadOptions) -> Embeddings:
+def check_pruned(model: WordVectors, source: Source, options: ReadOptions) -> WordVectors:
     """Say which of the wanted words are missing; none at all is an error."""
     if options.words is None:
         return model

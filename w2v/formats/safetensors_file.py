@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.files.atomic import new_file
 from w2v.files.npy import row_blocks
@@ -25,18 +24,26 @@ from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
 from w2v.formats.word_list import find_words, plain_file
+from w2v.vectors.word_vectors import WordVectors
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
-_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16"}
+_ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
+DTYPE_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16"}
 _LONGEST_HEADER = 100_000_000  # what the package reads
 MATRIX_NAMES = ("vectors", "embeddings", "embedding.weight", "embedding", "weight")
 
 
 class Tensor(NamedTuple):
-    """A matrix to be written: its shape, and its rows in blocks of the dtype to be stored."""
+    """A matrix to be written: its dtype as safetensors calls it, its shape, and its rows in blocks."""
 
+    dtype: str
     shape: tuple[int, int]
     blocks: Iterable[NDArray[Any]]
+
+    @classmethod
+    def of(cls, matrix: NDArray[Any], dtype: str) -> Tensor:
+        """Return a matrix cast to a numpy dtype, a block at a time."""
+        return cls(DTYPE_NAMES[dtype], matrix.shape, row_blocks(matrix, dtype))
 
 
 class StoredTensors(NamedTuple):
@@ -46,15 +53,13 @@ class StoredTensors(NamedTuple):
     tensors: Mapping[str, tuple[str, tuple[int, ...], int]]
 
 
-def write_tensors(
-    file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], dtype: str
-) -> None:
-    """Write matrices, all of one dtype."""
+def write_tensors(file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Write matrices, one after the other."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
     offset = 0
     for name, tensor in tensors.items():
-        end = offset + tensor.shape[0] * tensor.shape[1] * np.dtype(dtype).itemsize
-        header[name] = {"dtype": _NAMES[dtype], "shape": list(tensor.shape), "data_offsets": [offset, end]}
+        end = offset + tensor.shape[0] * tensor.shape[1] * _ITEM_BYTES[tensor.dtype]
+        header[name] = {"dtype": tensor.dtype, "shape": list(tensor.shape), "data_offsets": [offset, end]}
         offset = end
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -154,7 +159,7 @@ def detects(source: Source) -> bool:
     return source.head[8:9] == b"{" and struct.unpack("<Q", source.head[:8])[0] <= _LONGEST_HEADER
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Open a safetensors file; the words are in its metadata, or in a list beside it."""
     path = plain_file(source)
     stored = read_header(path)
@@ -179,12 +184,11 @@ def _json_list(path: Path, stored: StoredTensors, key: str, kind: type) -> list[
     return values
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write the matrices with words and counts."""
     metadata = {"words": json.dumps(list(model.words)), "counts": json.dumps(model.counts.tolist())}
-    tensors = {"vectors": Tensor(model.vectors.shape, row_blocks(model.vectors, options.dtype))}
     with new_file(path) as file:
-        write_tensors(file, tensors, metadata, options.dtype)
+        write_tensors(file, {"vectors": Tensor.of(model.vectors, options.dtype)}, metadata)
 
 
 FORMAT = Format("safetensors", "safetensors", (".safetensors",), detects, read, write, carries_float16=True)

@@ -7,8 +7,8 @@ an `nn.Embedding`; read as vectors, it gives the words without the padding, unkn
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.embeddings import Embeddings
-from w2v.errors import FormatError
-from w2v.files.npy import BROKEN
+from w2v.errors import ConfigError, FormatError
+from w2v.files.atomic import new_folder
+from w2v.files.json_objects import check_version, dump_json, is_object_with, parse_object
+from w2v.files.npy import BROKEN, row_blocks
 from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
-from w2v.formats.safetensors_file import open_tensor, read_header
+from w2v.formats.safetensors_file import DTYPE_NAMES, Tensor, open_tensor, read_header, write_tensors
 from w2v.formats.source import Source
+from w2v.system.version import __version__
+from w2v.vectors.origin import FILE_NAMES, Origin, Reading
+from w2v.vectors.word_vectors import WordVectors
 
 KIND = "w2v-torch"
 FORMAT_VERSION = 1
 WEIGHT, VOCAB, CONFIG, COUNTS = "embedding.safetensors", "vocab.json", "config.json", "counts.npy"
 TENSOR = "weight"
-_FILES = {WEIGHT, VOCAB, CONFIG, COUNTS}
+_FILES = {WEIGHT, VOCAB, CONFIG, COUNTS, *FILE_NAMES.values()}
+PADDING, UNKNOWN = "<pad>", "<unk>"
 
 
 @dataclass(frozen=True)
@@ -57,10 +62,9 @@ class TorchFolder:
     config: Mapping[str, Any]
 
     @property
-    def reading(self) -> Mapping[str, Any] | None:
+    def reading(self) -> Reading | None:
         """How the corpus of the model was read."""
-        reading = self.config.get("reading")
-        return reading if isinstance(reading, Mapping) else None
+        return Origin.from_dict(self.config, Reading.read_files(self.path)).reading
 
     @property
     def word_rows(self) -> list[int]:
@@ -71,11 +75,7 @@ class TorchFolder:
 
 def is_torch_folder(path: str | Path) -> bool:
     """Say whether a path is such a folder, by the mark in its `config.json`."""
-    try:
-        config = json.loads((Path(path) / CONFIG).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(config, dict) and config.get("format") == KIND
+    return is_object_with(Path(path) / CONFIG, "format", KIND)
 
 
 def is_only_torch_folder(path: str | Path) -> bool:
@@ -93,14 +93,9 @@ def read_parts(path: str | Path) -> TorchFolder:
     """
     folder = Path(path)
     config = _read_json(folder / CONFIG)
-    version = config.get("format_version")
-    if config.get("format") != KIND or not isinstance(version, int):
+    if config.get("format") != KIND:
         raise FormatError(f"{folder / CONFIG}: not the config.json of an embedding that w2v saved")
-    if version > FORMAT_VERSION:
-        raise FormatError(
-            f"{folder / CONFIG}: written in format version {version}, but this w2v reads up to "
-            f"{FORMAT_VERSION}; install a newer w2v"
-        )
+    check_version(config, folder / CONFIG, FORMAT_VERSION)
     tokens = _in_order(_read_json(folder / VOCAB), folder / VOCAB)
     n_specials = _row(config, "n_specials", len(tokens) + 1, folder)
     return TorchFolder(
@@ -117,13 +112,7 @@ def read_parts(path: str | Path) -> TorchFolder:
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FormatError(f"{path.parent}: the folder is incomplete: {path.name} is missing")
-    try:
-        value = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: not JSON ({error})") from None
-    if not isinstance(value, dict):
-        raise FormatError(f"{path}: expected a JSON object, got {type(value).__name__}")
-    return value
+    return parse_object(path.read_bytes(), path)
 
 
 def _in_order(ids: Mapping[str, Any], path: Path) -> list[str]:
@@ -157,7 +146,7 @@ def detects(source: Source) -> bool:
     return source.is_folder and is_torch_folder(source.path)
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read the words and their vectors."""
     folder = read_parts(source.path)
     path = folder.path / WEIGHT
@@ -177,20 +166,118 @@ def read(source: Source, options: ReadOptions) -> Embeddings:
     words = [folder.tokens[row] for row in rows]
     counts = None if folder.counts is None else folder.counts[index]
     model = from_matrix(words, counts, matrix[index], source, options, FORMAT.name)
-    settings = {"lowercase": folder.config.get("lowercase"), "provenance": folder.config.get("provenance")}
-    config = {**model.config, "embedding": settings}
-    if folder.reading is not None:
-        config["reading"] = folder.reading
-    return replace(model, config=config)
+    settings = {name: folder.config.get(name) for name in ("lowercase", "provenance")}
+    return replace(model, origin=replace(model.origin, embedding=settings, reading=folder.reading))
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
-    """Write a model with the default rows, to be loaded frozen; `w2v.pytorch` has all the options."""
-    import torch
+@dataclass(frozen=True)
+class Table:
+    """An embedding table to be written: its tokens, and how `nn.Embedding` is to use it.
 
-    from w2v.pytorch import load_embedding, save_embedding
+    Attributes
+    ----------
+    tokens : sequence of str, length R
+    padding_id, unknown_id : int or None
+    n_specials : int
+        Rows before the words.
+    vector_size : int
+    dtype : str
+        Of the weight, as torch calls it.
+    counts : ndarray of int64, shape (R,), or None
+    lowercase : bool
+    reading : Reading or None
+        How the corpus of the model was read.
+    provenance : mapping
+        Where the weight comes from.
+    versions : mapping of str to str
+        Of the packages that wrote it.
+    freeze, sparse, max_norm, scale
+        As in `load_embedding`.
+    """
 
-    save_embedding(load_embedding(model, dtype=getattr(torch, options.dtype)), path)
+    tokens: Sequence[str]
+    padding_id: int | None
+    unknown_id: int | None
+    n_specials: int
+    vector_size: int
+    dtype: str
+    counts: NDArray[np.int64] | None
+    lowercase: bool
+    reading: Reading | None
+    provenance: Mapping[str, Any]
+    versions: Mapping[str, str]
+    freeze: bool = True
+    sparse: bool = False
+    max_norm: float | None = None
+    scale: float = 1.0
+
+    def config(self) -> dict[str, Any]:
+        """Return the object for `config.json`."""
+        return {
+            "format": KIND,
+            "format_version": FORMAT_VERSION,
+            "rows": len(self.tokens),
+            "vector_size": self.vector_size,
+            "dtype": self.dtype,
+            "freeze": self.freeze,
+            "padding": None if self.padding_id is None else self.tokens[self.padding_id],
+            "padding_id": self.padding_id,
+            "unknown": None if self.unknown_id is None else self.tokens[self.unknown_id],
+            "unknown_id": self.unknown_id,
+            "specials": list(self.tokens[: self.n_specials]),
+            "n_specials": self.n_specials,
+            "lowercase": self.lowercase,
+            "reading": None if self.reading is None else self.reading.settings,
+            "sparse": self.sparse,
+            "max_norm": self.max_norm,
+            "scale": self.scale,
+            "versions": self.versions,
+            "provenance": self.provenance,
+        }
+
+
+def write_table(path: str | Path, table: Table, weight: Tensor) -> None:
+    """Write a folder: whole, or not at all; one that is there already is replaced."""
+    with new_folder(path, replaceable=is_only_torch_folder) as folder:
+        with (folder / WEIGHT).open("wb") as file:
+            write_tensors(file, {TENSOR: weight}, {"format": "pt"})
+        (folder / VOCAB).write_bytes(dump_json({token: row for row, token in enumerate(table.tokens)}))
+        (folder / CONFIG).write_bytes(dump_json(table.config(), indent=2))
+        if table.counts is not None:
+            np.save(folder / COUNTS, table.counts, allow_pickle=False)
+        if table.reading is not None:
+            table.reading.write_files(folder)
+
+
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
+    """Write a model with the default rows, to be loaded frozen; `w2v.pytorch` has all the options.
+
+    Row 0 is the padding, zeros; row 1 the unknown word, the mean of all, unless the model has that word.
+    """
+    if PADDING in model.vocab:
+        raise ConfigError(f"the model has the word {PADDING!r} itself; 'w2v export --padding' names another")
+    front = [PADDING, *([] if UNKNOWN in model.vocab else [UNKNOWN])]
+    unknown_id = model.vocab.index.get(UNKNOWN)
+    table = Table(
+        [*front, *model.words],
+        0,
+        1 if unknown_id is None else unknown_id + 1,
+        len(front),
+        model.vector_size,
+        options.dtype,
+        np.concatenate([np.zeros(len(front), np.int64), model.counts]) if model.counts.any() else None,
+        model.origin.is_lowercased,
+        model.origin.reading,
+        {"table": "vectors", "model": model.origin.as_dict()},
+        {"w2v": __version__},
+    )
+    made = np.zeros((len(front), model.vector_size), np.float32)
+    if len(front) > 1 and len(model):
+        made[1] = model.vectors.mean(axis=0, dtype=np.float64)
+    blocks = itertools.chain(row_blocks(made, options.dtype), row_blocks(model.vectors, options.dtype))
+    write_table(
+        path, table, Tensor(DTYPE_NAMES[options.dtype], (len(table.tokens), model.vector_size), blocks)
+    )
 
 
 FORMAT = Format(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from w2v.embeddings import Embeddings
 from w2v.errors import FormatError
 from w2v.formats.base import Format, new_packed_file
 from w2v.formats.options import ReadOptions, WriteOptions
@@ -20,6 +19,7 @@ from w2v.formats.source import Source, Window
 from w2v.formats.text_rows import check_finite, decode_words
 from w2v.formats.word2vec_header import find_header, is_text, read_header
 from w2v.formats.word_checks import words_for_fields
+from w2v.vectors.word_vectors import WordVectors
 
 _ROWS_AT_ONCE = 4096
 
@@ -30,7 +30,7 @@ def detects(source: Source) -> bool:
     return header is not None and not is_text(source, header)
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read word2vec binary."""
     from w2v.formats.number_kernels import IS_FULL, split_rows
 
@@ -70,7 +70,7 @@ def _check_rest(window: Window, collector: RowCollector) -> None:
     collector.skipped["cut short"] += 1
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write word2vec binary, packed if the suffix says so."""
     words = words_for_fields(model.words, FORMAT.title, options)
     check_finite(model.vectors, model.words)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from w2v.embeddings import Embeddings
 from w2v.formats.base import Format, new_packed_file
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
@@ -16,6 +15,7 @@ from w2v.formats.source import Source
 from w2v.formats.text_rows import check_finite, read_lines, write_lines
 from w2v.formats.word2vec_header import find_header, is_text, read_header
 from w2v.formats.word_checks import words_for_fields
+from w2v.vectors.word_vectors import WordVectors
 
 
 def detects(source: Source) -> bool:
@@ -24,7 +24,7 @@ def detects(source: Source) -> bool:
     return header is not None and is_text(source, header)
 
 
-def read(source: Source, options: ReadOptions) -> Embeddings:
+def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read word2vec text."""
     n_rows, dimensions, end = read_header(source)
     collector = RowCollector(source, dimensions, options, promised=n_rows, least_bytes=2 * dimensions)
@@ -32,7 +32,7 @@ def read(source: Source, options: ReadOptions) -> Embeddings:
     return collector.finish(FORMAT.name)
 
 
-def write(model: Embeddings, path: Path, options: WriteOptions) -> None:
+def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write word2vec text, packed if the suffix says so."""
     words = words_for_fields(model.words, FORMAT.title, options)
     check_finite(model.vectors, model.words)

@@ -14,6 +14,7 @@ from torch.nn import functional
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 from w2v.pytorch.vocabulary import Vocabulary, check_ids
+from w2v.vectors.origin import Origin
 from w2v.vectors.vocab import Vocab
 
 BAG_MODES = ("mean", "sum", "max")
@@ -158,19 +159,17 @@ def from_embedding(
     if not np.isfinite(vectors).all():
         row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
         raise ConfigError(f"row {row} of the embedding holds NaN or infinity; did its training diverge?")
-    config = {"source": {"format": "torch", **getattr(embedding, "provenance", {})}}
+    origin = Origin(source={"format": "torch", **getattr(embedding, "provenance", {})})
     if not isinstance(tokens, Vocabulary):
         words = tokens if isinstance(tokens, Vocab) else Vocab(list(tokens), np.zeros(len(tokens), np.int64))
-        return Embeddings(words, vectors, config=config)
-    config["source"]["lowercase"] = tokens.lowercase
-    if tokens.reading is not None:
-        config["reading"] = dict(tokens.reading)
-    return _words_only(tokens, vectors, config)
+        return Embeddings(words, vectors, origin=origin)
+    source = {**origin.source, "lowercase": tokens.lowercase}
+    return _words_only(tokens, vectors, Origin(source=source, reading=tokens.reading))
 
 
-def _words_only(vocab: Vocabulary, vectors: Any, config: dict[str, Any]) -> Embeddings:
+def _words_only(vocab: Vocabulary, vectors: Any, origin: Origin) -> Embeddings:
     counts = np.zeros(len(vocab), np.int64) if vocab.counts is None else vocab.counts
-    model = Embeddings(Vocab(vocab.tokens, counts), vectors, config=config)
+    model = Embeddings(Vocab(vocab.tokens, counts), vectors, origin=origin)
     left_out = {vocab.padding_id, vocab.unknown_id}
     if left_out <= {None, *range(vocab.n_specials)}:
         return model.rows(slice(vocab.n_specials, None))

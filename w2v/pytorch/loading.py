@@ -15,6 +15,7 @@ from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 from w2v.formats.foreign import Foreign, read_foreign
 from w2v.formats.matching import MatchReport, match
+from w2v.formats.torch_folder import PADDING, UNKNOWN
 from w2v.pytorch.embedding import WordEmbedding
 from w2v.pytorch.options import TableOptions
 from w2v.pytorch.saving import is_saved_embedding, open_saved
@@ -22,7 +23,6 @@ from w2v.pytorch.table import RANDOM, ZERO, build_table, init_code
 from w2v.pytorch.vocabulary import Vocabulary
 
 _LOG = logging.getLogger(__name__)
-PADDING, UNKNOWN = "<pad>", "<unk>"
 
 
 class Matched(NamedTuple):
@@ -204,7 +204,7 @@ def match_vocabulary(
 
 def _open(model: Embeddings | str | Path, *, context: bool) -> Embeddings:
     if isinstance(model, str | Path):
-        from w2v.formats import load
+        from w2v.embeddings import load
 
         model = load(model)
     if not isinstance(model, Embeddings):
@@ -248,8 +248,8 @@ def _vocabulary(model: Embeddings, front: list[str], padding: str | None, unknow
         place(padding),
         place(unknown),
         len(front),
-        lowercase=model.is_lowercased,
-        reading=model.config.get("reading"),
+        lowercase=model.origin.is_lowercased,
+        reading=model.origin.reading,
         counts=counts,
     )
 
@@ -264,5 +264,5 @@ def _make(
         sparse=bool(options.sparse),
         max_norm=options.max_norm_in_forward,
         scale=options.scale,
-        provenance={"table": table, "model": dict(model.config)},
+        provenance={"table": table, "model": model.origin.as_dict()},
     )

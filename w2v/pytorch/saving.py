@@ -4,38 +4,45 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from w2v import __version__
 from w2v.errors import ConfigError, FormatError, MissingExtraError
-from w2v.files.atomic import new_file, new_folder
+from w2v.files.atomic import new_file
+from w2v.files.json_objects import dump_json
+from w2v.formats.safetensors_file import Tensor as StoredTensor
 from w2v.formats.torch_folder import (
     CONFIG,
-    COUNTS,
-    FORMAT_VERSION,
-    KIND,
     TENSOR,
     VOCAB,
     WEIGHT,
+    Table,
     TorchFolder,
-    is_only_torch_folder,
     is_torch_folder,
     read_parts,
+    write_table,
 )
 from w2v.pytorch.embedding import WordEmbedding
 from w2v.pytorch.options import TableOptions
 from w2v.pytorch.vocabulary import Vocabulary
+from w2v.system.version import __version__
 
 _LOG = logging.getLogger(__name__)
 
 is_saved_embedding = is_torch_folder
+# How safetensors calls a dtype, and one of the same size that numpy knows.
+_STORED = {
+    torch.float64: ("F64", torch.float64),
+    torch.float32: ("F32", torch.float32),
+    torch.float16: ("F16", torch.float16),
+    torch.bfloat16: ("BF16", torch.int16),
+    torch.float8_e4m3fn: ("F8_E4M3", torch.uint8),
+    torch.float8_e5m2: ("F8_E5M2", torch.uint8),
+}
 
 
 def save_embedding(embedding: WordEmbedding, path: str | Path) -> None:
@@ -57,23 +64,14 @@ def save_embedding(embedding: WordEmbedding, path: str | Path) -> None:
     FormatError
         If something else is there.
     ConfigError
-        If the embedding has no numbers (it is on the meta device).
-    MissingExtraError
-        If safetensors is not installed.
+        If the embedding has no numbers (it is on the meta device), or a dtype that safetensors does not know.
     """
-    try:
-        from safetensors.torch import save_file
-    except ModuleNotFoundError:
-        raise MissingExtraError("safetensors", "torch") from None
-
-    weight, vocab = _weight_to_save(embedding), embedding.vocab
-    with new_folder(path, replaceable=is_only_torch_folder) as folder:
-        save_file({TENSOR: weight}, folder / WEIGHT, metadata={"format": "pt"})
-        (folder / VOCAB).write_bytes(_json_bytes(dict(vocab.index)))
-        shutil.copymode(folder / VOCAB, folder / WEIGHT)  # save_file leaves others no right to read
-        (folder / CONFIG).write_bytes(_json_bytes(_config(embedding), indent=2))
-        if vocab.counts is not None:
-            np.save(folder / COUNTS, vocab.counts, allow_pickle=False)
+    weight = _weight_to_save(embedding)
+    if weight.dtype not in _STORED:
+        raise ConfigError(f"safetensors cannot hold {weight.dtype}; convert the embedding, as by .float()")
+    code, bits = _STORED[weight.dtype]
+    rows, size = weight.shape
+    write_table(path, _table(embedding), StoredTensor(code, (rows, size), [weight.view(bits).numpy()]))
 
 
 def save_checkpoint(embedding: WordEmbedding, path: str | Path) -> None:
@@ -86,8 +84,8 @@ def save_checkpoint(embedding: WordEmbedding, path: str | Path) -> None:
     content = {
         TENSOR: weight,
         "tokens": list(embedding.vocab.tokens),
-        "counts": None if counts is None else torch.from_numpy(np.array(counts)),
-        "config": json.loads(_json_bytes(_config(embedding))),
+        "counts": None if counts is None else torch.tensor(counts),
+        "config": json.loads(dump_json(_table(embedding).config())),
     }
     with new_file(path) as file:
         torch.save(content, file)
@@ -185,38 +183,22 @@ def _weight_to_save(embedding: WordEmbedding) -> Tensor:
     return weight
 
 
-def _config(embedding: WordEmbedding) -> dict[str, Any]:
+def _table(embedding: WordEmbedding) -> Table:
     vocab, weight = embedding.vocab, embedding.weight
-    return {
-        "format": KIND,
-        "format_version": FORMAT_VERSION,
-        "rows": embedding.num_embeddings,
-        "vector_size": embedding.embedding_dim,
-        "dtype": str(weight.dtype).removeprefix("torch."),
-        "freeze": not weight.requires_grad,
-        "padding": vocab.padding,
-        "padding_id": vocab.padding_id,
-        "unknown": vocab.unknown,
-        "unknown_id": vocab.unknown_id,
-        "specials": list(vocab.tokens[: vocab.n_specials]),
-        "n_specials": vocab.n_specials,
-        "lowercase": vocab.lowercase,
-        "reading": vocab.reading,
-        "sparse": embedding.sparse,
-        "max_norm": embedding.max_norm,
-        "scale": embedding.scale,
-        "versions": {"w2v": __version__, "torch": str(torch.__version__)},
-        "provenance": embedding.provenance,
-    }
-
-
-def _json_bytes(value: Mapping[str, Any], indent: int | None = None) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain) + "\n"
-    return text.encode(errors="backslashreplace")  # a lone surrogate becomes its JSON escape
-
-
-def _plain(value: object) -> Any:
-    """Turn what JSON does not know (numpy scalars, arrays, paths, mappings) into what it does."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    return dict(value) if isinstance(value, Mapping) else str(value)
+    return Table(
+        vocab.tokens,
+        vocab.padding_id,
+        vocab.unknown_id,
+        vocab.n_specials,
+        embedding.embedding_dim,
+        str(weight.dtype).removeprefix("torch."),
+        vocab.counts,
+        vocab.lowercase,
+        vocab.reading,
+        embedding.provenance,
+        {"w2v": __version__, "torch": str(torch.__version__)},
+        freeze=not weight.requires_grad,
+        sparse=embedding.sparse,
+        max_norm=embedding.max_norm,
+        scale=embedding.scale,
+    )

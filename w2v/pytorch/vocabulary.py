@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor
 from w2v.corpus.tokens.tokenizers import text_cutter
 from w2v.errors import ConfigError, TokenIdError, UnknownWordError
 from w2v.pooling import tokens_of
+from w2v.vectors.origin import Reading
 
 _SIDES = ("right", "left")
 _LACKING = -1
@@ -88,7 +89,7 @@ class Vocabulary:
         How many rows stand before the words.
     lowercase : bool
         Whether `encode` lower-cases the tokens, as the corpus of the model was.
-    reading : mapping, optional
+    reading : Reading, optional
         How the corpus of the model was read: text is cut likewise. By default as by `str.split()`.
     counts : ndarray of int64, shape (R,), optional
         Corpus counts, in tokens; 0 for the tokens that were put in front.
@@ -104,7 +105,7 @@ class Vocabulary:
     unknown_id: int | None = None
     n_specials: int = 0
     lowercase: bool = False
-    reading: Mapping[str, Any] | None = None
+    reading: Reading | None = None
     counts: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
@@ -152,7 +153,7 @@ class Vocabulary:
     @cached_property
     def _cut(self) -> Callable[[str], list[str]]:
         """Split a text into tokens, as the corpus of the model was."""
-        return text_cutter(cast("Any", self), {"reading": self.reading})
+        return text_cutter(self.index, self.reading)
 
     @property
     def padding(self) -> str | None:

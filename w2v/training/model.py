@@ -6,16 +6,17 @@ import dataclasses
 import logging
 import platform
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
-from w2v import __version__
 from w2v.config import TrainConfig
 from w2v.corpus.ids.encoded_corpus import EncodedCorpus
+from w2v.corpus.tokens.tokenizers import read_files
 from w2v.embeddings import Embeddings
+from w2v.system.version import __version__
 from w2v.training.sampling import keep_probabilities
 from w2v.training.trainer import ProgressCallback, ReportCallback, train_weights
+from w2v.vectors.origin import Origin
 
 _log = logging.getLogger(__name__)
 _FEW_TOKENS = 1_000
@@ -56,10 +57,9 @@ def train_model(
     config = config.resolved(corpus.n_tokens)
     for line in advice(corpus, config):
         _log.warning("%s", line)
+    origin = describe_origin(corpus, config)
     trained = train_weights(corpus, config, on_progress=on_progress, on_report=on_report)
-    return Embeddings(
-        corpus.vocab, trained.w_in, trained.w_out, describe_origin(corpus, config), training=trained.report
-    )
+    return Embeddings(corpus.vocab, trained.w_in, trained.w_out, origin, trained.report)
 
 
 def advice(corpus: EncodedCorpus, config: TrainConfig) -> list[str]:
@@ -83,11 +83,11 @@ def advice(corpus: EncodedCorpus, config: TrainConfig) -> list[str]:
     return lines
 
 
-def describe_origin(corpus: EncodedCorpus, config: TrainConfig) -> dict[str, Any]:
+def describe_origin(corpus: EncodedCorpus, config: TrainConfig) -> Origin:
     """Return what a model tells of its origin: settings, corpus, how it was read, versions; no dates."""
-    return {
-        "training": dataclasses.asdict(config),
-        "corpus": {
+    return Origin(
+        training=dataclasses.asdict(config),
+        corpus={
             "fingerprint": corpus.fingerprint,
             "tokens": corpus.n_tokens,
             "sentences": corpus.n_sentences,
@@ -95,11 +95,11 @@ def describe_origin(corpus: EncodedCorpus, config: TrainConfig) -> dict[str, Any
             "tokens_in_vocabulary": corpus.n_known_tokens,
             "replaced_byte_sequences": corpus.report.replaced,
         },
-        "reading": dict(corpus.reading),
-        "versions": {
+        reading=read_files(corpus.reading) if corpus.reading else None,
+        versions={
             "w2v": __version__,
             "python": platform.python_version(),
             "numpy": np.__version__,
             "numba": version("numba"),
         },
-    }
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,6 +38,24 @@ class EpochReport:
     seconds: float
     words_per_second: float
 
+    @classmethod
+    def from_line(cls, line: Mapping[str, Any], number: int) -> EpochReport:
+        """Make a report of a line of JSON, the `number`-th; what it lacks is NaN or 0."""
+
+        def number_of(name: str, otherwise: float) -> float:
+            value = line.get(name)
+            return value if isinstance(value, int | float) else otherwise
+
+        return cls(
+            epoch=int(number_of("epoch", number)),
+            tokens=int(number_of("tokens", 0)),
+            alpha=number_of("alpha", math.nan),
+            loss=number_of("loss", math.nan),
+            pairs=number_of("pairs", math.nan),
+            seconds=number_of("seconds", math.nan),
+            words_per_second=number_of("words_per_second", math.nan),
+        )
+
 
 @dataclass(frozen=True)
 class TrainingReport:
@@ -48,6 +68,11 @@ class TrainingReport:
     """
 
     epochs: tuple[EpochReport, ...]
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[Mapping[str, Any]]) -> TrainingReport:
+        """Make a report of `lines`, as they stand in `training.jsonl`."""
+        return cls(tuple(EpochReport.from_line(line, number) for number, line in enumerate(lines, 1)))
 
     @property
     def seconds(self) -> float:

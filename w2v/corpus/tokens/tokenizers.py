@@ -1,19 +1,19 @@
 """Cutting text into tokens: white space, Unicode words, single characters, jieba, Hugging Face, a callable.
 
 A tokenizer is *local* if white space always ends a token, so that cutting each distinct word between white
-space once is cutting the text. `describe` writes down what was used, and `from_config` makes from that what
+space once is cutting the text. `describe` writes down what was used, and `make_cutter` makes from that what
 does the same to the words a person types.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
 import importlib.metadata
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from w2v.config import CorpusConfig
 from w2v.corpus.tokens.normalize import opencc_version, text_normalizer, token_rule
 from w2v.errors import ConfigError, CorpusError, MissingExtraError
+from w2v.vectors.origin import FILE_NAMES, Reading
 from w2v.vectors.vocab import Vocab
 
 # Hyphens join, unlike in UAX #29. The characters below stand for scripts written without spaces.
@@ -59,8 +60,8 @@ class Tokenizer(NamedTuple):
     runs_in_processes: bool = True
 
 
-def make_tokenizer(config: CorpusConfig) -> Tokenizer:
-    """Make the tokenizer that a config names.
+def make_tokenizer(config: CorpusConfig, files: Mapping[str, bytes]) -> Tokenizer:
+    """Make the tokenizer that a config names; `files` as in `Reading` stand for those on disk.
 
     Raises
     ------
@@ -81,9 +82,13 @@ def make_tokenizer(config: CorpusConfig) -> Tokenizer:
     if name == "jieba":
         # Its dictionary has capitals, as in T恤, so lower-casing must wait.
         return Tokenizer(
-            _jieba_cut(config.user_dict), is_local=False, lowercases_before=False, drops_punctuation=True
+            _jieba_cut(config.user_dict, files.get("user_dict")),
+            is_local=False,
+            lowercases_before=False,
+            drops_punctuation=True,
         )
-    return Tokenizer(_huggingface_cut(str(name)), is_local=False, runs_in_processes=False)
+    cut = _huggingface_cut(str(name), files.get("tokenizer"))
+    return Tokenizer(cut, is_local=False, runs_in_processes=False)
 
 
 def describe(config: CorpusConfig) -> dict[str, Any]:
@@ -111,14 +116,31 @@ def describe(config: CorpusConfig) -> dict[str, Any]:
     return reading
 
 
-def from_config(reading: Mapping[str, Any]) -> Callable[[str], list[str]]:
-    """Make what cuts a person's words as the corpus was cut.
+def read_files(reading: Mapping[str, Any]) -> Reading:
+    """Return how a corpus was read together with the files that cut it, to be kept with a model.
 
     Parameters
     ----------
     reading : mapping
-        What `EncodedCorpus.reading` holds, as it is stored with a model. A `tokenizer.json` or user
-        dictionary that is gone or has changed is done without.
+        What `describe` returned.
+
+    Raises
+    ------
+    CorpusError
+        If a file is gone or has changed since.
+    """
+    names = [name for name in FILE_NAMES if f"{name}_sha256" in reading]
+    return Reading(reading, {name: _read_file(Reading(reading), name) for name in names})
+
+
+def make_cutter(reading: Reading) -> Callable[[str], list[str]]:
+    """Make what cuts a text as the corpus of a model was cut.
+
+    Parameters
+    ----------
+    reading : Reading
+        Without the content of a `tokenizer.json` or user dictionary, as models before version 0.2 have it,
+        the file is taken from where it lay.
 
     Returns
     -------
@@ -129,25 +151,38 @@ def from_config(reading: Mapping[str, Any]) -> Callable[[str], list[str]]:
     ------
     ConfigError
         If the corpus was cut by a Python callable.
+    CorpusError
+        If a file that is needed is gone or has changed.
     MissingExtraError
         If the tokenizer's package is not installed.
     """
-    name = reading.get("tokenizer")
+    settings = reading.settings
+    name = settings.get("tokenizer")
     if isinstance(name, str) and name.startswith("callable "):
         raise ConfigError(f"the words were cut by the Python {name}; cut the text by it yourself")
-    values = {key: reading[key] for key in _READING_FIELDS if key in reading}
-    config = CorpusConfig(**values, drop_punctuation=reading.get("drop_punctuation"))
-    if name == "jieba":
-        config = replace(config, tokenizer="jieba", user_dict=_same_file(reading, "user_dict"))
-    elif isinstance(name, str) and name.endswith(".json"):
-        config = replace(config, tokenizer=_same_file(reading, "tokenizer"))
-    else:
-        config = replace(config, tokenizer=name)
-    cutter = Cutter(config)
+    names = (*_READING_FIELDS, "drop_punctuation", "tokenizer", "user_dict")
+    config = CorpusConfig(**{key: settings[key] for key in names if key in settings})
+    files = {key: _read_file(reading, key) for key in FILE_NAMES if f"{key}_sha256" in settings}
+    cutter = Cutter(config, files)
     return lambda text: cutter.tokens([" ".join(text.splitlines())])[0]
 
 
-def vocabulary_word(word: str, vocab: Vocab, config: Mapping[str, Any]) -> str:
+def _read_file(reading: Reading, name: str) -> bytes:
+    """Return the content of a file that cut the corpus, as it was then."""
+    path, digest = reading.settings.get(name), reading.settings.get(f"{name}_sha256")
+    data = reading.files.get(name)
+    if data is None:
+        with contextlib.suppress(OSError):
+            data = Path(str(path)).read_bytes()
+    if data is None or hashlib.sha256(data).hexdigest() != digest:
+        state = "gone" if data is None else "not the one it was then"
+        raise CorpusError(
+            f"{path}: this file cut the corpus, but it is {state}; put it back, or give lists of tokens"
+        )
+    return data
+
+
+def vocabulary_word(word: str, vocab: Vocab, reading: Reading | None) -> str:
     """Return the word of a vocabulary that a person means: as typed if it is there, or as the corpus was cut.
 
     Parameters
@@ -155,63 +190,62 @@ def vocabulary_word(word: str, vocab: Vocab, config: Mapping[str, Any]) -> str:
     word : str
         Several tokens in it are tried as a phrase.
     vocab : Vocab
-    config : mapping
+    reading : Reading, optional
         That of the model.
 
     Returns
     -------
     str
         The word as it is if it is found in no way.
+
+    Raises
+    ------
+    CorpusError
+        If the word is not there as typed, and the file that cut the corpus is gone.
     """
     if vocab.find(word) is not None:
         return word
     try:
-        tokens = text_cutter(vocab, config)(word)
-    except (ConfigError, CorpusError, MissingExtraError):
+        tokens = text_cutter(vocab, reading)(word)
+    except (ConfigError, MissingExtraError):
         tokens = word.split()
-    found = _delimiter(config).join(tokens)
+    found = (reading or Reading({})).phrase_delimiter.join(tokens)
     return found if found and vocab.find(found) is not None else word
 
 
-def text_cutter(vocab: Vocab, config: Mapping[str, Any]) -> Callable[[str], list[str]]:
+def text_cutter(words: Container[str], reading: Reading | None) -> Callable[[str], list[str]]:
     """Make what cuts texts as the corpus of a model was cut, and joins the phrases of its vocabulary.
 
     Parameters
     ----------
-    vocab : Vocab
-    config : mapping
-        That of the model; without `reading` in it texts are cut as by `str.split()`.
+    words : container of str
+        Of the model.
+    reading : Reading, optional
+        That of the model; without it texts are cut as by `str.split()`.
 
     Returns
     -------
     callable
-        From a text to its tokens; raises ConfigError and MissingExtraError as `from_config` does.
+        From a text to its tokens; raises as `make_cutter` does.
     """
-    reading = config.get("reading")
-    if not isinstance(reading, Mapping):
+    if reading is None:
         return str.split
-    n_passes = (reading.get("phrases") or {}).get("phrases", 0)
-    delimiter = _delimiter(config)
-    made = cache(functools.partial(from_config, reading))  # at the first text: token lists need none
+    made = cache(functools.partial(make_cutter, reading))  # at the first text: token lists need none
+    most = 2**reading.phrase_passes
 
     def cut(text: str) -> list[str]:
         tokens = made()(text)
-        return _joined(tokens, vocab, delimiter, 2**n_passes) if n_passes else tokens
+        return _joined(tokens, words, reading.phrase_delimiter, most) if most > 1 else tokens
 
     return cut
 
 
-def _delimiter(config: Mapping[str, Any]) -> str:
-    phrases = (config.get("reading") or {}).get("phrases") or {}
-    return str(phrases.get("phrase_delimiter", "_"))
-
-
-def _joined(tokens: Sequence[str], vocab: Vocab, delimiter: str, most: int) -> list[str]:
+def _joined(tokens: Sequence[str], words: Container[str], delimiter: str, most: int) -> list[str]:
     """Join the longest runs of at most `most` tokens that are words of the vocabulary, from left to right."""
     joined, start = [], 0
     while start < len(tokens):
         stop = min(start + most, len(tokens))
-        while stop > start + 1 and delimiter.join(tokens[start:stop]) not in vocab:
+        while stop > start + 1 and delimiter.join(tokens[start:stop]) not in words:
             stop -= 1
         joined.append(delimiter.join(tokens[start:stop]))
         start = stop
@@ -221,8 +255,8 @@ def _joined(tokens: Sequence[str], vocab: Vocab, delimiter: str, most: int) -> l
 class Cutter:
     """A tokenizer with the normalisation before it and the rule for tokens after it."""
 
-    def __init__(self, config: CorpusConfig) -> None:
-        self.tokenizer = make_tokenizer(config)
+    def __init__(self, config: CorpusConfig, files: Mapping[str, bytes] | None = None) -> None:
+        self.tokenizer = make_tokenizer(config, files or {})
         before = self.tokenizer.lowercases_before
         drops = config.drop_punctuation
         drops = self.tokenizer.drops_punctuation if drops is None else drops
@@ -313,21 +347,21 @@ def _callable_cut(function: Callable[[str], Iterable[str]]) -> Callable[[Sequenc
     return cut
 
 
-def _jieba_cut(user_dict: str | None) -> Callable[[Sequence[str]], Any]:
+def _jieba_cut(user_dict: str | None, data: bytes | None) -> Callable[[Sequence[str]], Any]:
     package = _import("rjieba", "zh")
     if user_dict is None:
         return lambda lines: map(package.cut, lines)
     jieba = package.Jieba()
-    for word, frequency in _user_words(user_dict):
+    for word, frequency in _user_words(user_dict, data):
         jieba.add_word(word, frequency, None)
     return lambda lines: map(jieba.cut, lines)
 
 
-def _user_words(path: str) -> list[tuple[str, int | None]]:
+def _user_words(path: str, data: bytes | None) -> list[tuple[str, int | None]]:
     """Read a dictionary as jieba writes them: word, frequency and part of speech; the last two may lack."""
     words: list[tuple[str, int | None]] = []
     try:
-        lines = Path(path).read_text("utf-8-sig").splitlines()
+        lines = (Path(path).read_bytes() if data is None else data).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise CorpusError(f"{path}: a user dictionary must be UTF-8 text ({error})") from None
     for number, line in enumerate(lines, 1):
@@ -340,9 +374,9 @@ def _user_words(path: str) -> list[tuple[str, int | None]]:
     return words
 
 
-def _huggingface_cut(path: str) -> Callable[[Sequence[str]], Any]:
+def _huggingface_cut(path: str, data: bytes | None) -> Callable[[Sequence[str]], Any]:
     tokenizers = _import("tokenizers", "hf")
-    text = Path(path).read_bytes()  # a missing file stays FileNotFoundError
+    text = Path(path).read_bytes() if data is None else data  # a missing file stays FileNotFoundError
     try:
         tokenizer = tokenizers.Tokenizer.from_str(text.decode())
     except Exception as error:  # noqa: BLE001 - the package raises bare Exception
@@ -375,14 +409,3 @@ def _package(name: str, *, extra: str | None = None) -> str:
 
 def _digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-
-
-def _same_file(reading: Mapping[str, Any], name: str) -> str | None:
-    """Return the file that was used, if it is still the same."""
-    path = reading.get(name)
-    try:
-        if path is not None and _digest(path) == reading.get(f"{name}_sha256"):
-            return str(path)
-    except OSError:
-        pass
-    return None

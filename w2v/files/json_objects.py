@@ -1,0 +1,65 @@
+"""JSON as w2v keeps it: objects, also of numpy's numbers and of words that UTF-8 cannot hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from w2v.errors import FormatError
+
+BROKEN = (ValueError, RecursionError)
+
+
+def dump_json(value: object, indent: int | None = None) -> bytes:
+    """Return JSON in UTF-8, with a newline at the end; a lone surrogate becomes its escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=_plain) + "\n"
+    return text.encode(errors="backslashreplace")
+
+
+def _plain(value: object) -> Any:
+    """Turn what JSON does not know (numpy scalars, arrays, mappings, paths) into what it does."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def parse_object(data: bytes, where: str | Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises
+    ------
+    FormatError
+        If it is no JSON, or JSON of another kind; `where` names the place.
+    """
+    try:
+        value = json.loads(data)
+    except BROKEN as error:
+        raise FormatError(f"{where}: not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise FormatError(f"{where}: expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+def is_object_with(path: Path, name: str, value: object = None) -> bool:
+    """Say whether a file is a JSON object in which `name` has this value (None: any); never raises."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, *BROKEN):
+        return False
+    return isinstance(content, dict) and name in content and (value is None or content[name] == value)
+
+
+def check_version(config: Mapping[str, Any], where: Path, newest: int) -> None:
+    """Raise FormatError if `format_version` is no version, or one that only a newer w2v reads."""
+    version = config.get("format_version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise FormatError(f"{where}: expected a format_version of 1 or more, got {version!r}")
+    if version > newest:
+        raise FormatError(
+            f"{where}: written in format version {version}, but this w2v reads up to {newest}; "
+            "install a newer w2v"
+        )

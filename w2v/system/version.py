@@ -1,0 +1,3 @@
+"""The version of w2v."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,95 @@
+"""What every format reads and writes: words, their vectors, and their origin. No queries, no files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from w2v.errors import ConfigError
+from w2v.vectors.origin import Origin
+from w2v.vectors.training_report import TrainingReport
+from w2v.vectors.vocab import Vocab
+
+Model = TypeVar("Model", bound="WordVectors")
+
+
+@dataclass(frozen=True, eq=False)
+class WordVectors:
+    """A static embedding matrix with its vocabulary.
+
+    Parameters
+    ----------
+    vocab : Vocab
+        V words; row i of `vectors` belongs to word i.
+    vectors : ndarray of float32, shape (V, D)
+        The input vectors (w_in, gensim's syn0). May be memory-mapped and read-only.
+    context : ndarray of float32, shape (C, D), optional
+        The output vectors (w_out, gensim's syn1neg), where they were kept: with negative sampling one a word.
+    origin : Origin
+        How the vectors came to be: settings, corpus fingerprint, versions, seed.
+    training : TrainingReport, optional
+        What training measured, epoch by epoch, of a model that w2v trained.
+
+    Raises
+    ------
+    ConfigError
+        If `vectors` does not have one row a word, or `context` has another number of dimensions.
+    """
+
+    vocab: Vocab
+    vectors: NDArray[np.float32]
+    context: NDArray[np.float32] | None = None
+    origin: Origin = field(default_factory=Origin)
+    training: TrainingReport | None = None
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2 or len(self.vectors) != len(self.vocab):
+            raise ConfigError(
+                f"vectors has shape {self.vectors.shape}, but the vocabulary has {len(self.vocab)} words"
+            )
+        if self.context is not None and self.context.shape[1:] != self.vectors.shape[1:]:
+            raise ConfigError(
+                f"context has shape {self.context.shape}, but vectors have {self.vector_size} dimensions"
+            )
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The words in row order."""
+        return self.vocab.words
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Corpus counts in row order, int64, shape (V,)."""
+        return self.vocab.counts
+
+    @property
+    def vector_size(self) -> int:
+        """D, the number of dimensions."""
+        return int(self.vectors.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.vocab)
+
+    @property
+    def has_context_of_words(self) -> bool:
+        """Whether there is one context vector a word."""
+        return self.context is not None and len(self.context) == len(self)
+
+    def rows(self: Model, selection: slice | Sequence[int]) -> Model:
+        """Return the vectors of some rows only, in the order given; a slice is a view, a list a copy.
+
+        Context vectors are kept where there is one a word.
+        """
+        index: Any = selection
+        if isinstance(selection, slice):
+            words = list(self.words[selection])
+        else:
+            words = [self.words[word_id] for word_id in selection]
+            index = np.asarray(selection, np.int64)
+        context = self.context[index] if self.context is not None and self.has_context_of_words else None
+        vocab = Vocab(words, self.counts[index])
+        return replace(self, vocab=vocab, vectors=self.vectors[index], context=context, training=None)
