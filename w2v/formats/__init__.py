@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 
 def read_vectors(path: str | Path, options: ReadOptions, *, format: str | None = None) -> WordVectors:  # noqa: A002
     """Read vectors of any format; `w2v.load` describes it."""
+    from w2v.files.atomic import bring_back, read_as_one
     from w2v.formats.registry import format_named, format_of_content
     from w2v.formats.source import open_source
 
-    with open_source(path) as source:
-        kind = format_of_content(source) if format is None else format_named(format)
-        return kind.read(source, options)
+    def read() -> WordVectors:
+        with open_source(path) as source:
+            kind = format_of_content(source) if format is None else format_named(format)
+            return kind.read(source, options)
+
+    bring_back(path)
+    return read_as_one(path, read) if Path(path).is_dir() else read()
 
 
 def save_as(

@@ -8,6 +8,8 @@ pickle.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,14 @@ from w2v.errors import FormatError
 from w2v.files.atomic import check_folder, new_folder
 from w2v.files.json_objects import check_version, dump_json, is_object_with, parse_object
 from w2v.files.npy import open_matrix, write_matrix
+from w2v.files.temporary import new_name
 from w2v.formats.base import Format
 from w2v.formats.options import ReadOptions, WriteOptions
 from w2v.formats.rows import prune
 from w2v.formats.source import Source
 from w2v.vectors.origin import FILE_NAMES, Origin, Reading
 from w2v.vectors.training_report import TrainingReport
+from w2v.vectors.vocab import Vocab
 from w2v.vectors.vocab_tsv import dump_vocab, read_vocab
 from w2v.vectors.word_vectors import WordVectors
 
@@ -54,7 +58,7 @@ def write_folder(model: WordVectors, path: str | Path) -> None:
     FormatError
         If something else than a model folder is there.
     """
-    with new_folder(path, replaceable=is_only_model) as folder:
+    with new_folder(path, replaceable=is_only_model, n_bytes=_size(model)) as folder:
         for name, matrix in ((VECTORS, model.vectors), (CONTEXT, model.context)):
             if matrix is not None:
                 with (folder / name).open("wb") as file:
@@ -65,6 +69,10 @@ def write_folder(model: WordVectors, path: str | Path) -> None:
             (folder / TRAINING).write_bytes(b"".join(map(dump_json, model.training.lines)))
         if model.origin.reading is not None:
             model.origin.reading.write_files(folder)
+
+
+def _size(model: WordVectors) -> int:
+    return model_bytes(model.vocab, model.vector_size, 1 if model.context is None else 2)
 
 
 def read_folder(path: str | Path) -> WordVectors:
@@ -96,9 +104,46 @@ def is_only_model(path: str | Path) -> bool:
     return is_model_folder(path) and {entry.name for entry in Path(path).iterdir()} <= _FILES
 
 
-def check_model_target(path: str | Path) -> None:
-    """Raise FormatError now if `write_folder` would refuse this path later: ask before a long training."""
-    check_folder(path, replaceable=is_only_model)
+def check_model_target(path: str | Path, n_bytes: int = 0) -> None:
+    """Raise FormatError now if `write_folder` would fail later: ask before a long training.
+
+    Parameters
+    ----------
+    path : path-like
+    n_bytes : int
+        About what the model will take; see `model_bytes`.
+    """
+    check_folder(path, replaceable=is_only_model, n_bytes=n_bytes)
+
+
+def model_bytes(vocab: Vocab, vector_size: int, n_matrices: int = 2) -> int:
+    """Return about how many bytes a model folder takes: matrices of float32, and the words."""
+    letters = sum(map(len, vocab.words[:1000])) / min(1000, max(1, len(vocab)))
+    return len(vocab) * (4 * vector_size * n_matrices + round(3 * letters) + 8)
+
+
+def rescue(model: WordVectors) -> Path:
+    """Write a model where there is room: the folder for temporary files, the home folder, the working one.
+
+    For a model that cost time, when the place where it should go cannot be written after all.
+
+    Returns
+    -------
+    Path
+        The new model folder.
+
+    Raises
+    ------
+    OSError, FormatError
+        If none of these can be written either; as the last one failed.
+    """
+    name = new_name("w2v-rescued-", "")
+    for place in (Path(tempfile.gettempdir()), Path.home()):
+        with contextlib.suppress(OSError, FormatError):
+            write_folder(model, place / name)
+            return place / name
+    write_folder(model, Path.cwd() / name)
+    return Path.cwd() / name
 
 
 def _part(folder: Path, name: str) -> Path:
