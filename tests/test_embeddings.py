@@ -143,7 +143,7 @@ def test_look_ups_scan_at_first_and_then_use_the_index() -> None:
     for _ in range(2):
         assert [model.vocab.find(word) for word in model.words] == list(range(len(model)))
         assert model.vocab.find("nowhere") is None
-    assert "index" in model.vocab.__dict__
+    assert model.vocab._rows._index is not None
 
 
 def naive_distance(a: str, b: str) -> int:

@@ -19,7 +19,7 @@ from w2v.files.atomic import new_file, new_files, new_folder
 from w2v.formats.folder import check_model_target, read_folder, write_folder
 from w2v.vectors.origin import Origin
 from w2v.vectors.training_report import EpochReport, TrainingReport
-from w2v.vectors.vocab_tsv import read_vocab, write_vocab
+from w2v.vectors.vocab_files import read_vocab, write_vocab
 
 
 @pytest.fixture(scope="module")

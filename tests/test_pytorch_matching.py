@@ -17,8 +17,7 @@ from w2v import ConfigError, Embeddings, FormatError, Vocab
 pytest.importorskip("torch")
 import torch
 
-from w2v.formats.foreign import read_foreign
-from w2v.formats.matching import match
+from w2v.formats.foreign import match, read_foreign
 from w2v.pytorch import from_embedding, load_embedding, match_vocabulary, save_embedding
 
 WORDS = ["the", "cat", "Paris", "paris", "STRASSE", "日本", "ing"]

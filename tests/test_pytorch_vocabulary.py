@@ -63,7 +63,9 @@ def test_a_batch_is_a_pair_that_says_what_was_lost() -> None:
     assert mask.sum(dim=1).tolist() == [3, 2, 0]
     assert batch.unknown == {"dog": 2, "bird": 1}
     assert batch.n_unknown == 3
-    assert isinstance(batch, tuple)
+    assert len(batch) == 2
+    assert batch[0] is batch.ids
+    assert batch[-1] is batch.mask
     for other in (batch.to("cpu"), pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch)):  # noqa: S301
         assert isinstance(other, Batch)
         assert torch.equal(other.ids, ids)

@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from w2v.cli import cli
 from w2v.cli.options import config_options, make_config
 from w2v.config import CorpusConfig, TrainConfig, VocabConfig, _Checked, setting
-from w2v.vectors.vocab_tsv import read_vocab
+from w2v.vectors.vocab_files import read_vocab
 
 TEXT = "The cat the dog the cat\n\nthe\tend \\ of\n"
 

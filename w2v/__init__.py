@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         UnknownWordError,
         W2VError,
     )
-    from w2v.formats import save_as
+    from w2v.formats.registry import save_as
     from w2v.pooling import text_vectors
     from w2v.vectors.vocab import Vocab
 
@@ -67,7 +67,7 @@ _HOME = {
     "compare_models": "w2v.comparison.models",
     "from_gensim": "w2v.embeddings",
     "load": "w2v.embeddings",
-    "save_as": "w2v.formats",
+    "save_as": "w2v.formats.registry",
     "text_vectors": "w2v.pooling",
     "train": "w2v.api",
 }

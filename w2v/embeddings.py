@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.errors import ConfigError, UnknownWordError
-from w2v.formats.options import ReadOptions
+from w2v.formats.base import ReadOptions
 from w2v.vectors.metrics import METRICS
 from w2v.vectors.scoring import best_rows, check_metric, row_norms, score_rows, unit_rows
 from w2v.vectors.word_vectors import WordVectors
@@ -232,8 +232,8 @@ class Embeddings(WordVectors):
         write_folder(self, path)
 
     def save_as(self, path: str | Path, **options: Any) -> None:
-        """Write any other format, told by `format=` or by the suffix of `path`; see `w2v.formats.save_as`."""
-        from w2v.formats import save_as
+        """Write any other format, told by `format=` or by the suffix of `path`; see `w2v.save_as`."""
+        from w2v.formats.registry import save_as
 
         save_as(self, path, **options)
 
@@ -297,7 +297,7 @@ def load(
     --------
     >>> model = w2v.load("glove.6B.100d.txt", top=50_000)  # doctest: +SKIP
     """
-    from w2v.formats import read_vectors
+    from w2v.formats.registry import read_vectors
 
     wanted = None if words is None else frozenset(words)
     options = ReadOptions(top, wanted, skip_bad, unescape)

@@ -10,7 +10,7 @@ import click
 
 from w2v.cli.model_options import model_argument
 from w2v.cli.torch_export import CHECKPOINT, KINDS, check_installed, export_torch, take_options, torch_options
-from w2v.formats.options import DTYPES
+from w2v.formats.base import DTYPES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -149,8 +149,9 @@ def _convert(
     **options: Any,
 ) -> None:
     from w2v.embeddings import load
-    from w2v.formats import counts, save_as, writer_for
-    from w2v.formats.word_list import read_words
+    from w2v.formats.registry import save_as, writer_for
+    from w2v.vectors.vocab_files import read_words, with_counts
+    from w2v.vectors.vocab_files import write_counts as write_count_file
 
     if to_format is None and target.suffix == ".pt":
         to_format = CHECKPOINT
@@ -162,11 +163,11 @@ def _convert(
     words = read_words(word_file)[0] if word_file is not None else None
     model = load(source, format=from_format, top=top, words=words, skip_bad=skip_bad, unescape=unescape)
     if read_counts is not None:
-        model = counts.with_counts(model, read_counts)
+        model = with_counts(model, read_counts)
     if context and to_format not in KINDS:
         model = model.context_only()
     if write_counts is not None:
-        counts.write_counts(model, write_counts)
+        write_count_file(model, write_counts)
     if to_format in KINDS:
         export_torch(model, target, to_format, torch_values, context=context, dtype=dtype)
         return

@@ -146,7 +146,7 @@ def _vocab(values: Mapping[str, Any]) -> VocabConfig | Vocab:
     for field in dataclasses.fields(VocabConfig):
         if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--vocab says which words to take; leave out {_flag(field.name)}")
-    from w2v.vectors.vocab_tsv import read_vocab
+    from w2v.vectors.vocab_files import read_vocab
 
     return read_vocab(values["vocab_file"])
 

@@ -39,7 +39,7 @@ def vocab(output: Path | None, as_json: bool, **values: Any) -> None:
       w2v vocab zh.jsonl --tokenizer jieba
       w2v vocab other.txt --vocab vocab.tsv
     """
-    from w2v.vectors.vocab_tsv import dump_vocab, write_vocab
+    from w2v.vectors.vocab_files import dump_vocab, write_vocab
 
     corpus = read_corpus(values)
     if output is not None:

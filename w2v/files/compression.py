@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from w2v.errors import MissingExtraError
+from w2v.files.atomic import new_file
 
 SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 HEAD_BYTES = 10
@@ -69,6 +70,13 @@ def packed(file: BinaryIO, packing: str | None) -> Iterator[BinaryIO]:
         writer = _zstd_file(file, "wb")
     with writer:
         yield cast(BinaryIO, writer)
+
+
+@contextmanager
+def new_packed_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its name when the block ends well, and is packed as its suffix says."""
+    with new_file(path) as raw, packed(raw, split_suffix(Path(path))[1]) as file:
+        yield file
 
 
 def is_broken(error: BaseException) -> bool:

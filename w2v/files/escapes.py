@@ -1,4 +1,4 @@
-r"""Words on one line: escapes for the letters that a text format cannot hold.
+r"""Words on one line: those that a text format cannot hold are refused by name, or escaped.
 
 Backslash, tab, newline, carriage return and space are `\\`, `\t`, `\n`, `\r` and `\s`, the empty word is
 `\e`, and any other letter, a lone surrogate for instance, is its UTF-16 code: `\uDC80`.
@@ -7,11 +7,14 @@ Backslash, tab, newline, carriage return and space are `\\`, `\t`, `\n`, `\r` an
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from w2v.errors import FormatError
 
 _SHORT = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", " ": "\\s", "": "\\e"}
 _LONG = {escaped[1]: letter for letter, escaped in _SHORT.items()}
+_REFUSED = re.compile("[ \t\n\r\v\f\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.|$)", re.DOTALL)
 # A byte-order mark is escaped too: at the start of a file it would be taken for one.
 LINE_BREAKERS = re.compile("[\\\\\t\n\r\ufeff\ud800-\udfff]")
@@ -51,3 +54,33 @@ def unescape(word: str, where: str | None) -> str:
         return _LONG[hit[1]]
 
     return _ESCAPE.sub(original, word) if "\\" in word else word
+
+
+def words_for_fields(words: Sequence[str], format_name: str, *, escaped: bool = False) -> Sequence[str]:
+    """Return the words as they are written in a format whose words end at a space.
+
+    Raises
+    ------
+    FormatError
+        If a word is empty, holds white space of ASCII, or is no Unicode text, and is not to be escaped.
+    """
+    if escaped:
+        return [escape(word, FIELD_BREAKERS) for word in words]
+    refused = [word for word in words if not word or _REFUSED.search(word)]
+    _refuse(refused, format_name, "words that are empty or hold white space; --escape writes them escaped")
+    return words
+
+
+def words_for_utf8(words: Sequence[str], format_name: str) -> Sequence[str]:
+    """Return the words if UTF-8 can hold them all; a lone surrogate it cannot."""
+    _refuse(
+        [word for word in words if _SURROGATE.search(word)], format_name, "words that are not Unicode text"
+    )
+    return words
+
+
+def _refuse(words: Sequence[str], format_name: str, what: str) -> None:
+    if words:
+        shown = ", ".join(ascii(word) if _SURROGATE.search(word) else repr(word) for word in words[:5])
+        more = f" and {len(words) - 5} more" if len(words) > 5 else ""
+        raise FormatError(f"{format_name} cannot carry {what}; got {shown}{more}")

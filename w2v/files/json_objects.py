@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from w2v.errors import FormatError
+from w2v.errors import FormatError, W2VError
 
 BROKEN = (ValueError, RecursionError)
 
@@ -63,3 +63,28 @@ def check_version(config: Mapping[str, Any], where: Path, newest: int) -> None:
             f"{where}: written in format version {version}, but this w2v reads up to {newest}; "
             "install a newer w2v"
         )
+
+
+def tokens_in_order(
+    ids: Mapping[str, Any], where: str | Path, error: type[W2VError] = FormatError
+) -> list[str]:
+    """Return the tokens of a map from token to id in the order of their ids.
+
+    Raises
+    ------
+    FormatError, or the `error` given
+        If ids are not the whole numbers 0 to R - 1, each once.
+    """
+    tokens: list[str | None] = [None] * len(ids)
+    for token, token_id in ids.items():
+        if isinstance(token_id, bool) or not isinstance(token_id, int | np.integer):
+            raise error(f"{where}: expected a whole number as id of {token!r}, got {token_id!r}")
+        if not 0 <= token_id < len(ids):
+            raise error(
+                f"{where}: {len(ids)} tokens must have the ids 0 to {len(ids) - 1}, each once; "
+                f"{token!r} has {token_id}"
+            )
+        if tokens[token_id] is not None:
+            raise error(f"{where}: {tokens[token_id]!r} and {token!r} both have the id {token_id}")
+        tokens[token_id] = token
+    return [token for token in tokens if token is not None]

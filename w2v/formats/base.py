@@ -1,18 +1,68 @@
-"""What a format of vectors is to the rest of w2v: a name, a test of content, a reader and a writer."""
+"""What a format of vectors is to the rest of w2v, and what one can ask of its reader and its writer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
-from w2v.files.atomic import new_file
-from w2v.files.compression import packed, split_suffix
-from w2v.formats.options import ReadOptions, WriteOptions
-from w2v.formats.source import Source
-from w2v.vectors.word_vectors import WordVectors
+from w2v.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from w2v.formats.source import Source
+    from w2v.vectors.word_vectors import WordVectors
+
+DTYPES = ("float32", "float16")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read a file of vectors.
+
+    Parameters
+    ----------
+    top : int, optional
+        Keep only the first N rows (of the `words`, where given).
+    words : frozenset of str, optional
+        Keep only these words, in the order of the file.
+    skip_bad : bool
+        Leave bad rows out, count them and log how many there were, where the default is an error.
+    unescape : bool
+        Undo `WriteOptions.escape`.
+    """
+
+    top: int | None = None
+    words: frozenset[str] | None = None
+    skip_bad: bool = False
+    unescape: bool = False
+
+    def __post_init__(self) -> None:
+        if self.top is not None and self.top < 1:
+            raise ConfigError(f"top must be at least 1; got {self.top}")
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    r"""How to write a file of vectors.
+
+    Parameters
+    ----------
+    dtype : {"float32", "float16"}
+        float16 is for npy, safetensors and huggingface.
+    escape : bool
+        Write words that the format cannot carry with escapes, where the default is an error. It is for
+        word2vec, word2vec-bin and glove: a space is written as `\s`, an empty word as `\e`, tab, newline,
+        carriage return and backslash as `\t`, `\n`, `\r`, `\\`, anything else as `\u000B`.
+    """
+
+    dtype: str = "float32"
+    escape: bool = False
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise ConfigError(f"dtype must be one of {', '.join(DTYPES)}; got {self.dtype!r}")
 
 
 @dataclass(frozen=True)
@@ -47,10 +97,3 @@ class Format:
     write: Callable[[WordVectors, Path, WriteOptions], None] | None
     carries_float16: bool = False
     carries_packing: bool = False
-
-
-@contextmanager
-def new_packed_file(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file that takes its name when the block ends well, and is packed as its suffix says."""
-    with new_file(path) as raw, packed(raw, split_suffix(Path(path))[1]) as file:
-        yield file

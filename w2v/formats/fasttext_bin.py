@@ -12,11 +12,9 @@ from typing import BinaryIO, NoReturn
 import numpy as np
 
 from w2v.errors import FormatError
-from w2v.formats.base import Format
-from w2v.formats.options import ReadOptions
+from w2v.formats.base import Format, ReadOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
-from w2v.formats.word_list import plain_file
 from w2v.vectors.word_vectors import WordVectors
 
 _MAGIC = struct.pack("<i", 793712314)
@@ -31,7 +29,7 @@ def detects(source: Source) -> bool:
 
 def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read the vectors of the words."""
-    path = plain_file(source).absolute()
+    path = source.plain_path().absolute()
     with path.open("rb") as file:
         _Walk(file, str(source), source.size or 0).check()
     from gensim.models.fasttext import load_facebook_vectors

@@ -21,14 +21,13 @@ from w2v.files.atomic import check_folder, new_folder
 from w2v.files.json_objects import check_version, dump_json, is_object_with, parse_object
 from w2v.files.npy import open_matrix, write_matrix
 from w2v.files.temporary import new_name
-from w2v.formats.base import Format
-from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import prune
 from w2v.formats.source import Source
 from w2v.vectors.origin import FILE_NAMES, Origin, Reading
 from w2v.vectors.training_report import TrainingReport
 from w2v.vectors.vocab import Vocab
-from w2v.vectors.vocab_tsv import dump_vocab, read_vocab
+from w2v.vectors.vocab_files import dump_vocab, read_vocab
 from w2v.vectors.word_vectors import WordVectors
 
 KIND = "w2v-model"

@@ -1,19 +1,24 @@
-"""Vocabularies of others: lists, JSON, tokenizer.json and objects; and the word that each token spells."""
+"""Vocabularies of others (lists, JSON, tokenizer.json, objects), and the rows of a model for their tokens."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from w2v.errors import ConfigError, FormatError
-from w2v.formats.word_list import read_words
+from w2v.errors import ConfigError, FormatError, W2VError
+from w2v.files.json_objects import parse_object, tokens_in_order
+from w2v.vectors.vocab import Vocab
+from w2v.vectors.vocab_files import read_words
 
 _PADDINGS = ("<pad>", "[PAD]", "<PAD>", "<|pad|>")
+_N_EXAMPLES = 5
 _UNKNOWNS = ("<unk>", "[UNK]", "<UNK>", "<|unk|>")
 
 
@@ -89,30 +94,13 @@ def _tokens_of_object(vocabulary: Any) -> Sequence[str]:
     if isinstance(vocabulary, HasItos):
         return list(vocabulary.get_itos())
     if isinstance(vocabulary, Mapping):
-        return _in_order(vocabulary, "the vocabulary")
+        return tokens_in_order(vocabulary, "the vocabulary", ConfigError)
     if isinstance(vocabulary, Sequence):
         return list(vocabulary)
     raise ConfigError(
         "expected a vocabulary: a file, a list of words, a mapping from word to id or an object with "
         f"get_itos(); got {type(vocabulary).__name__}"
     )
-
-
-def _in_order(ids: Mapping[str, int], where: str) -> list[str]:
-    """Return the tokens in the order of their ids, which must be 0 to R - 1, each once."""
-    tokens: list[str | None] = [None] * len(ids)
-    for token, token_id in ids.items():
-        if isinstance(token_id, bool) or not isinstance(token_id, int | np.integer):
-            raise ConfigError(f"{where}: expected a whole number as id of {token!r}, got {token_id!r}")
-        if not 0 <= token_id < len(ids):
-            raise ConfigError(
-                f"{where}: {len(ids)} tokens must have the ids 0 to {len(ids) - 1}, each once; "
-                f"{token!r} has {token_id}"
-            )
-        if tokens[token_id] is not None:
-            raise ConfigError(f"{where}: {tokens[token_id]!r} and {token!r} both have the id {token_id}")
-        tokens[token_id] = token
-    return [token for token in tokens if token is not None]
 
 
 def _checked_index(tokens: Sequence[Any], where: str) -> dict[str, int]:
@@ -157,15 +145,34 @@ def _tokens_of_json(
         return value, None, {}
     model = value.get("model")
     if not isinstance(model, Mapping):
-        return _in_order(value, str(path)), None, {}
-    try:
-        tokens = _in_order(_ids_of_tokenizer(value), str(path))
+        return tokens_in_order(value, path, ConfigError), None, {}
+    with _named_as_tokenizer(path):
+        tokens = tokens_in_order(_ids_of_tokenizer(value), path, ConfigError)
         spelt = _speller(value)
-        words = [spelt(token) for token in tokens]
-        return tokens, words, _named_specials(value)
+        return tokens, [spelt(token) for token in tokens], _named_specials(value)
+
+
+def read_tokenizer(path: Path) -> list[str]:
+    """Read the tokens of a Hugging Face `tokenizer.json`, in the order of their ids.
+
+    Raises
+    ------
+    FormatError
+        If it is none, or ids are not 0 to R - 1, each once.
+    """
+    tokenizer = parse_object(path.read_bytes(), path)
+    with _named_as_tokenizer(path):
+        return tokens_in_order(_ids_of_tokenizer(tokenizer), path)
+
+
+@contextmanager
+def _named_as_tokenizer(path: Path) -> Iterator[None]:
+    """Say of which file it is that something within it is missing or of another type."""
+    try:
+        yield
+    except W2VError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        if isinstance(error, ConfigError):
-            raise
         raise FormatError(
             f"{path}: not a tokenizer with a vocabulary ({type(error).__name__}: {error})"
         ) from None
@@ -237,3 +244,109 @@ def _bytes_spelt(token: str, letters: Mapping[str, int]) -> str | None:
     except UnicodeDecodeError:
         return None
     return text.removeprefix(" ") or None
+
+
+@dataclass(frozen=True)
+class MatchReport:
+    """How many tokens of someone else's vocabulary a model knows.
+
+    Attributes
+    ----------
+    n_tokens : int
+        All of them but the padding and the unknown token.
+    exact : int
+        Are words of the model.
+    folded : int
+        Are words of the model in another letter case.
+    unmatched : int
+        Are none.
+    folded_examples : tuple of (str, str)
+        The first few, each with the model's word.
+    unmatched_examples : tuple of str
+        The first few.
+    """
+
+    n_tokens: int
+    exact: int
+    folded: int
+    unmatched: int
+    folded_examples: tuple[tuple[str, str], ...] = ()
+    unmatched_examples: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [
+            f"{n:,} {name} ({100 * n / max(1, self.n_tokens):.1f} %)"
+            for n, name in (
+                (self.exact, "matched exactly"),
+                (self.folded, "after case folding"),
+                (self.unmatched, "not at all"),
+            )
+        ]
+        shown = ", ".join(map(repr, self.unmatched_examples)) + (
+            ", …" if self.unmatched > _N_EXAMPLES else ""
+        )
+        return f"{self.n_tokens:,} tokens: {', '.join(parts)}" + (f": {shown}" if self.unmatched else "")
+
+
+def match(
+    vocab: Vocab, foreign: ForeignVocabulary, *, fold_case: bool, unmatched: int
+) -> tuple[NDArray[np.int64], MatchReport]:
+    """Find the row of the model for each token of someone else's vocabulary.
+
+    Parameters
+    ----------
+    vocab : Vocab
+        Of the model.
+    foreign : ForeignVocabulary
+    fold_case : bool
+        Whether a token that is no word of the model takes the row of the first, most frequent word that is
+        equal to it after `str.casefold`.
+    unmatched : int
+        What to write where there is none.
+
+    Returns
+    -------
+    ndarray of int64, shape (R,)
+    MatchReport
+        The padding and the unknown token are not in its numbers.
+    """
+    get = vocab.index.get
+    rows = np.array([unmatched if word is None else get(word, unmatched) for word in foreign.words], np.int64)
+    counted = np.ones(len(rows), np.bool_)
+    for special in (foreign.padding_id, foreign.unknown_id):
+        if special is not None:
+            counted[special] = False
+    exact = int(np.count_nonzero((rows >= 0) & counted))
+    folded: list[int] = []
+    if fold_case:
+        open_rows = np.flatnonzero((rows < 0) & counted).tolist()
+        found = _fold(vocab, foreign.words, open_rows)
+        folded = list(found)
+        rows[folded] = list(found.values())
+    lacking = np.flatnonzero((rows < 0) & counted).tolist()
+    return rows, MatchReport(
+        int(counted.sum()),
+        exact,
+        len(folded),
+        len(lacking),
+        tuple((foreign.tokens[i], vocab.words[int(rows[i])]) for i in folded[:_N_EXAMPLES]),
+        tuple(foreign.tokens[i] for i in lacking[:_N_EXAMPLES]),
+    )
+
+
+def _fold(vocab: Vocab, words: Sequence[str | None], open_rows: list[int]) -> dict[int, int]:
+    """Return, for those of some tokens that have one, the first word of the model equal but for case."""
+    wanted: dict[str, int | None] = {
+        word.casefold(): None for i in open_rows if (word := words[i]) is not None
+    }
+    for row, word in enumerate(vocab.words):
+        folded = word.casefold()
+        if folded in wanted and wanted[folded] is None:
+            wanted[folded] = row
+    found = {}
+    for i in open_rows:
+        word = words[i]
+        row_found = None if word is None else wanted[word.casefold()]
+        if row_found is not None:
+            found[i] = row_found
+    return found

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from w2v.formats.base import Format, new_packed_file
-from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.files.compression import new_packed_file
+from w2v.files.escapes import words_for_fields
+from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
 from w2v.formats.source import Source
 from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines
-from w2v.formats.word2vec_header import find_header
-from w2v.formats.word_checks import words_for_fields
+from w2v.formats.word2vec import find_header
 from w2v.vectors.word_vectors import WordVectors
 
 
@@ -38,7 +38,7 @@ def read(source: Source, options: ReadOptions) -> WordVectors:
 
 def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write GloVe text, packed if the suffix says so."""
-    words = words_for_fields(model.words, FORMAT.title, options)
+    words = words_for_fields(model.words, FORMAT.title, escaped=options.escape)
     check_finite(model.vectors, model.words)
     with new_packed_file(path) as file:
         write_lines(file, model.vectors, words)

@@ -10,7 +10,6 @@ Folders of model2vec and of sentence-transformers' StaticEmbedding are read too;
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +20,11 @@ from numpy.typing import NDArray
 
 from w2v.errors import FormatError
 from w2v.files.atomic import new_folder
+from w2v.files.escapes import words_for_utf8
 from w2v.files.json_objects import dump_json, is_object_with
 from w2v.files.npy import row_blocks
-from w2v.formats.base import Format
-from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.base import Format, ReadOptions, WriteOptions
+from w2v.formats.foreign import read_tokenizer
 from w2v.formats.rows import from_matrix
 from w2v.formats.safetensors_file import (
     DTYPE_NAMES,
@@ -35,8 +35,7 @@ from w2v.formats.safetensors_file import (
     write_tensors,
 )
 from w2v.formats.source import Source
-from w2v.formats.word_checks import words_for_utf8
-from w2v.vectors.vocab_tsv import dump_vocab, read_vocab
+from w2v.vectors.vocab_files import dump_vocab, read_vocab
 from w2v.vectors.word_vectors import WordVectors
 
 _LOG = logging.getLogger(__name__)
@@ -75,7 +74,7 @@ def read(source: Source, options: ReadOptions) -> WordVectors:
     if {"mapping", "weights"} & stored.tensors.keys():
         raise FormatError(f"{path}: a quantized model2vec model, whose rows are not vectors of words")
     matrix = open_tensor(path, stored, find_matrix(path, stored))
-    words = _read_words(folder / _TOKENIZER)
+    words = read_tokenizer(folder / _TOKENIZER)
     counts = None
     if _is_ours(folder):
         vocab = read_vocab(folder / _VOCAB)
@@ -84,24 +83,6 @@ def read(source: Source, options: ReadOptions) -> WordVectors:
         if len(matrix) == len(words):
             words, matrix, counts = words[:-1], matrix[:-1], vocab.counts
     return from_matrix(words, counts, matrix, source, options, FORMAT.name)
-
-
-def _read_words(path: Path) -> list[str]:
-    """Return the tokens of a tokenizer in the order of their ids, which must run from 0 on."""
-    try:
-        tokenizer = json.loads(path.read_bytes())
-        vocab = tokenizer["model"]["vocab"]
-        if isinstance(vocab, list):
-            vocab = {piece: token_id for token_id, (piece, _) in enumerate(vocab)}
-        added = {token["content"]: token["id"] for token in tokenizer.get("added_tokens") or ()}
-        ids = {**vocab, **added}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise FormatError(
-            f"{path}: not a tokenizer with a vocabulary ({type(error).__name__}: {error})"
-        ) from None
-    if sorted(ids.values()) != list(range(len(ids))):
-        raise FormatError(f"{path}: expected token ids 0 to {len(ids) - 1}, each once")
-    return sorted(ids, key=ids.__getitem__)
 
 
 def write(model: WordVectors, path: Path, options: WriteOptions) -> None:

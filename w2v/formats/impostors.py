@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from w2v.files.signatures import Signature, signature_of
 from w2v.formats.source import Source
 
 _UNSAFE = (
@@ -11,19 +12,8 @@ _UNSAFE = (
     'trust it: python -c "from gensim.models import {kind}; '
     "{kind}.load({path!r}){wv}.save_word2vec_format('vectors.bin', binary=True)\""
 )
-_BEGINNINGS = (
-    (
-        b"version https://git-lfs.github.com/spec/",
-        "a git-LFS pointer, not the file itself; fetch it: git lfs pull",
-    ),
-    (b"\x89HDF", "an HDF5 file; write its matrix as .npy with a list of words beside it"),
-    (b"%PDF", "a PDF document"),
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"PAR1", "a Parquet file; write its matrix as .npy with a list of words beside it"),
-    (b"GGUF", "a GGUF language model"),
-    (b"7z\xbc\xaf", "a 7z archive; unpack it first"),
-    (b"Rar!", "a RAR archive; unpack it first"),
-)
+_MATRIX_ADVICE = "write its matrix as .npy with a list of words beside it"
+_ADVICE = {"an HDF5 file": _MATRIX_ADVICE, "a Parquet file": _MATRIX_ADVICE}
 _HTML = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
 _COUNTS = re.compile(rb"([^\t\n ]+[\t ]\d+\r?\n){1,3}")
 _TEXT_PICKLE = re.compile(
@@ -38,13 +28,8 @@ def name_impostor(source: Source) -> str:
         return "empty (0 bytes); was it written or fetched to the end?"
     if head[0] == 0x80 and head[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return _pickle(source)
-    if head.startswith(b"PK\x03\x04"):
-        return _archive(head)
-    if head[257:262] == b"ustar":
-        return "a tar archive; unpack it first"
-    for beginning, name in _BEGINNINGS:
-        if head.startswith(beginning):
-            return name
+    if signature := signature_of(head):
+        return _of_signature(signature, head)
     if _HTML.match(head):
         return "a web page (HTML), not vectors; the address probably led to a page about the file"
     if head.lstrip()[:1] in (b"{", b"["):
@@ -64,15 +49,16 @@ def _pickle(source: Source) -> str:
     return _UNSAFE.format(kind=kind, path=str(source), wv=".wv" if is_model else "")
 
 
-def _archive(head: bytes) -> str:
-    if b"data.pkl" in head:
+def _of_signature(signature: Signature, head: bytes) -> str:
+    name, advice = signature.name, signature.advice or _ADVICE.get(signature.name)
+    if name == "a zip archive" and b"data.pkl" in head:
         return (
             "a PyTorch checkpoint, which holds a pickle; w2v never loads one. Save its weight as safetensors "
             "or as .npy with a list of words beside it"
         )
-    if b".npy" in head:
+    if name == "a zip archive" and b".npy" in head:
         return "an .npz archive; save its matrix as .npy with a list of words beside it"
-    return "a zip archive; unpack it first"
+    return f"{name}; {advice}" if advice else name
 
 
 def _shown(head: bytes) -> str:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from w2v.errors import FormatError
 from w2v.files.atomic import new_folder
 from w2v.files.escapes import LABEL_BREAKERS, escape, unescape
-from w2v.formats.base import Format
-from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector, from_matrix
 from w2v.formats.source import Source, open_source
 from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines

@@ -1,10 +1,11 @@
-"""All formats of vectors: found by name, by content, or by the suffix of a file to be written."""
+"""All formats of vectors, found by name, by content or by suffix; vectors read and written in any of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from w2v.errors import ConfigError, FormatError
+from w2v.files.atomic import bring_back, read_as_one
 from w2v.files.compression import split_suffix
 from w2v.formats import (
     fasttext_bin,
@@ -15,27 +16,27 @@ from w2v.formats import (
     projector,
     safetensors_file,
     torch_folder,
-    word2vec_binary,
-    word2vec_text,
+    word2vec,
 )
-from w2v.formats.base import Format
+from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.impostors import name_impostor
-from w2v.formats.source import Source
+from w2v.formats.source import Source, open_source
+from w2v.vectors.word_vectors import WordVectors
 
 # In the order in which they are looked for: the plainest marks first.
 FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        folder,
-        torch_folder,
-        huggingface,
-        npy_pair,
-        fasttext_bin,
-        safetensors_file,
-        word2vec_binary,
-        word2vec_text,
-        projector,
-        glove,
+    kind.name: kind
+    for kind in (
+        folder.FORMAT,
+        torch_folder.FORMAT,
+        huggingface.FORMAT,
+        npy_pair.FORMAT,
+        fasttext_bin.FORMAT,
+        safetensors_file.FORMAT,
+        word2vec.BINARY,
+        word2vec.TEXT,
+        projector.FORMAT,
+        glove.FORMAT,
     )
 }
 READABLE = tuple(FORMATS)
@@ -89,3 +90,63 @@ def format_of_suffix(path: Path) -> Format:
     raise ConfigError(
         f"{path}: the suffix {suffix!r} does not tell the format; give one of {', '.join(WRITABLE)}"
     )
+
+
+def read_vectors(path: str | Path, options: ReadOptions, *, format: str | None = None) -> WordVectors:  # noqa: A002
+    """Read vectors of any format; `w2v.load` describes it."""
+
+    def read() -> WordVectors:
+        with open_source(path) as source:
+            kind = format_of_content(source) if format is None else format_named(format)
+            return kind.read(source, options)
+
+    bring_back(path)
+    return read_as_one(path, read) if Path(path).is_dir() else read()
+
+
+def save_as(
+    model: WordVectors,
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 - what everyone calls it
+    dtype: str = "float32",
+    escape: bool = False,
+) -> None:
+    """Write vectors in any format: whole, or not at all.
+
+    Parameters
+    ----------
+    model : WordVectors
+    path : path-like
+        Where to; a suffix such as `.gz` packs the text and binary formats.
+    format : str, optional
+        The name of the format; by default the suffix of `path` tells.
+    dtype : {"float32", "float16"}
+        float16 is for npy, safetensors and huggingface.
+    escape : bool
+        Write words that the format cannot carry with escapes, instead of raising; see
+        `w2v.formats.base.WriteOptions`.
+
+    Raises
+    ------
+    FormatError
+        If the format cannot carry a word or a number, or something else is at `path`; nothing is written.
+    ConfigError
+        If the format is not known, only read, or has no float16.
+    """
+    kind = writer_for(path, format=format, dtype=dtype)
+    assert kind.write is not None  # noqa: S101 - writer_for has refused formats that are only read
+    kind.write(model, Path(path), WriteOptions(dtype, escape))
+
+
+def writer_for(path: str | Path, *, format: str | None = None, dtype: str = "float32") -> Format:  # noqa: A002
+    """Return the format that `save_as` would write, or raise ConfigError as it would."""
+    path = Path(path)
+    kind = format_of_suffix(path) if format is None else format_named(format)
+    if kind.write is None:
+        raise ConfigError(f"{kind.name} is only read; write one of {', '.join(WRITABLE)}")
+    if dtype != "float32" and not kind.carries_float16:
+        raise ConfigError(f"{kind.name} has no {dtype}; npy, safetensors and huggingface do")
+    if split_suffix(path)[1] is not None and not kind.carries_packing:
+        raise ConfigError(f"{path}: {kind.name} is not packed; leave out the suffix {path.suffix}")
+    return kind

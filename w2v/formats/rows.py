@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from w2v.errors import FormatError
 from w2v.files.escapes import unescape
-from w2v.formats.options import ReadOptions
+from w2v.formats.base import ReadOptions
 from w2v.formats.source import Source
 from w2v.vectors.origin import Origin
 from w2v.vectors.vocab import Vocab

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from w2v.errors import FormatError
 from w2v.files.atomic import new_file
 from w2v.files.npy import row_blocks
-from w2v.formats.base import Format
-from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.base import Format, ReadOptions, WriteOptions
+from w2v.formats.npy_pair import find_words
 from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
-from w2v.formats.word_list import find_words, plain_file
 from w2v.vectors.word_vectors import WordVectors
 
 _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
@@ -161,7 +160,7 @@ def detects(source: Source) -> bool:
 
 def read(source: Source, options: ReadOptions) -> WordVectors:
     """Open a safetensors file; the words are in its metadata, or in a list beside it."""
-    path = plain_file(source)
+    path = source.plain_path()
     stored = read_header(path)
     matrix = open_tensor(path, stored, find_matrix(path, stored))
     if "words" not in stored.metadata:

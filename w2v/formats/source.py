@@ -54,6 +54,13 @@ class Source:
     def __str__(self) -> str:
         return str(self.path)
 
+    def plain_path(self) -> Path:
+        """Return the path of a file that is to be memory-mapped, or say that it must be unpacked first."""
+        if self.packing is not None or self.size is None:
+            what = f"packed by {self.packing}" if self.packing else "not a plain file"
+            raise FormatError(f"{self}: {what}; a matrix that is mapped into memory must be unpacked first")
+        return self.path
+
     def read_into(self, buffer: memoryview) -> int:
         """Fill a buffer with the next bytes; return how many there were, fewer only at the end."""
         n = min(len(buffer), len(self._left))

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from w2v.errors import ConfigError, FormatError
 from w2v.files.atomic import new_folder
-from w2v.files.json_objects import check_version, dump_json, is_object_with, parse_object
+from w2v.files.json_objects import check_version, dump_json, is_object_with, parse_object, tokens_in_order
 from w2v.files.npy import BROKEN, row_blocks
-from w2v.formats.base import Format
-from w2v.formats.options import ReadOptions, WriteOptions
+from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.safetensors_file import DTYPE_NAMES, Tensor, open_tensor, read_header, write_tensors
 from w2v.formats.source import Source
@@ -96,7 +95,7 @@ def read_parts(path: str | Path) -> TorchFolder:
     if config.get("format") != KIND:
         raise FormatError(f"{folder / CONFIG}: not the config.json of an embedding that w2v saved")
     check_version(config, folder / CONFIG, FORMAT_VERSION)
-    tokens = _in_order(_read_json(folder / VOCAB), folder / VOCAB)
+    tokens = tokens_in_order(_read_json(folder / VOCAB), folder / VOCAB)
     n_specials = _row(config, "n_specials", len(tokens) + 1, folder)
     return TorchFolder(
         folder,
@@ -113,12 +112,6 @@ def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise FormatError(f"{path.parent}: the folder is incomplete: {path.name} is missing")
     return parse_object(path.read_bytes(), path)
-
-
-def _in_order(ids: Mapping[str, Any], path: Path) -> list[str]:
-    if not all(type(row) is int for row in ids.values()) or set(ids.values()) != set(range(len(ids))):
-        raise FormatError(f"{path}: expected the rows 0 to {len(ids) - 1}, each once")
-    return sorted(ids, key=ids.__getitem__)
 
 
 def _row(config: Mapping[str, Any], name: str, limit: int, folder: Path) -> int | None:

@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
         raise
     raise MissingExtraError("torch", "torch") from None
 
-from w2v.formats.matching import MatchReport
+from w2v.formats.foreign import MatchReport
 from w2v.pytorch.embedding import WordEmbedding, from_embedding
 from w2v.pytorch.loading import Matched, load_embedding, match_vocabulary
 from w2v.pytorch.saving import save_checkpoint, save_embedding

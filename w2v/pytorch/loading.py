@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
-from w2v.formats.foreign import Foreign, read_foreign
-from w2v.formats.matching import MatchReport, match
+from w2v.formats.foreign import Foreign, MatchReport, match, read_foreign
 from w2v.formats.torch_folder import PADDING, UNKNOWN
 from w2v.pytorch.embedding import WordEmbedding
 from w2v.pytorch.options import TableOptions

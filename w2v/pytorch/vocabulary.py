@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +22,12 @@ _SIDES = ("right", "left")
 _LACKING = -1
 
 
-class Batch(tuple[Tensor, Tensor]):
-    """Sentences as ids: the pair `ids, mask`, and what was lost on the way.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentences as ids, and what was lost on the way; unpacks as `ids, mask`.
+
+    By itself or among other values it goes through a `DataLoader` (also with `pin_memory=True`),
+    `transformers.Trainer` and Lightning, which call its `pin_memory` and `to`.
 
     Attributes
     ----------
@@ -37,39 +41,36 @@ class Batch(tuple[Tensor, Tensor]):
         Tokens that were cut off.
     """
 
-    unknown: Counter[str]
-    n_truncated: int
+    ids: Tensor
+    mask: Tensor
+    unknown: Counter[str] = field(default_factory=Counter)
+    n_truncated: int = 0
 
-    def __new__(
-        cls, ids: Tensor, mask: Tensor, unknown: Counter[str] | None = None, n_truncated: int = 0
-    ) -> Batch:
-        """Make the pair."""
-        batch = super().__new__(cls, (ids, mask))
-        batch.unknown = Counter() if unknown is None else unknown
-        batch.n_truncated = n_truncated
-        return batch
+    def __iter__(self) -> Iterator[Tensor]:
+        yield from (self.ids, self.mask)
 
-    def __getnewargs__(self) -> tuple[Tensor, Tensor, Counter[str], int]:
-        return self.ids, self.mask, self.unknown, self.n_truncated
+    def __getitem__(self, index: int) -> Tensor:
+        return (self.ids, self.mask)[index]
 
-    @property
-    def ids(self) -> Tensor:
-        """The ids, (batch, length)."""
-        return self[0]
-
-    @property
-    def mask(self) -> Tensor:
-        """Where tokens stand, (batch, length)."""
-        return self[1]
+    def __len__(self) -> int:
+        return 2
 
     @property
     def n_unknown(self) -> int:
         """How many tokens have no row."""
         return self.unknown.total()
 
-    def to(self, device: torch.device | str | None) -> Batch:
+    def to(self, device: torch.device | str | int | None, *, non_blocking: bool = False) -> Batch:
         """Return the batch with its tensors on a device; None leaves them where they are."""
-        return Batch(self.ids.to(device), self.mask.to(device), self.unknown, self.n_truncated)
+        if device is None:
+            return self
+        ids, mask = (tensor.to(device, non_blocking=non_blocking) for tensor in self)
+        return replace(self, ids=ids, mask=mask)
+
+    def pin_memory(self) -> Batch:
+        """Return the batch with its tensors in pinned memory, from which copies to a GPU are faster."""
+        ids, mask = (tensor.pin_memory() for tensor in self)
+        return replace(self, ids=ids, mask=mask)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,28 +46,47 @@ class Vocab:
         return word in self.index
 
     def find(self, word: str) -> int | None:
-        """Return the row of a word, or None.
+        """Return the row of a word, or None; see `_Rows` for what it costs."""
+        return self._rows.find(word)
 
-        The first few look-ups scan the list: for one query that is quicker than to make the index, which
-        takes 0.4 s for 1 M words.
-        """
-        if "index" not in self.__dict__ and next(self._look_ups) < _SCANS:
-            try:
-                return self.words.index(word)
-            except ValueError:
-                return None
-        return self.index.get(word)
-
-    @cached_property
-    def _look_ups(self) -> Iterator[int]:
-        return itertools.count()
-
-    @cached_property
+    @property
     def index(self) -> dict[str, int]:
         """Map from word to row, made at first use."""
-        index = {word: word_id for word_id, word in enumerate(self.words)}
-        if len(index) != len(self.words):
-            seen: set[str] = set()
-            twice = next(word for word in self.words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
-            raise ConfigError(f"the word {twice!r} stands twice in the vocabulary")
-        return index
+        return self._rows.index
+
+    @cached_property
+    def _rows(self) -> _Rows:
+        return _Rows(self.words)
+
+
+class _Rows:
+    """Where each word stands.
+
+    The first few look-ups scan the list: for one query that is quicker than to make the index, which takes
+    0.4 s for 1 M words, where a scan takes at most 0.01 s.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._n_scans = 0
+        self._index: dict[str, int] | None = None
+
+    def find(self, word: str) -> int | None:
+        if self._index is not None or self._n_scans == _SCANS:
+            return self.index.get(word)
+        self._n_scans += 1
+        try:
+            return self._words.index(word)
+        except ValueError:
+            return None
+
+    @property
+    def index(self) -> dict[str, int]:
+        if self._index is None:
+            index = {word: word_id for word_id, word in enumerate(self._words)}
+            if len(index) != len(self._words):
+                seen: set[str] = set()
+                twice = next(word for word in self._words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
+                raise ConfigError(f"the word {twice!r} stands twice in the vocabulary")
+            self._index = index
+        return self._index

@@ -1,20 +1,26 @@
-r"""The vocabulary file: a line a word, `word<TAB>count`, in row order, UTF-8.
+r"""Files of words and their counts: ours, lists of words, and counts as other tools write them.
 
-Any token survives: backslash, tab, newline and carriage return are written as `\\`, `\t`, `\n`, `\r`, and a
-lone surrogate, which UTF-8 cannot hold, as `\uDC80`; so is a byte-order mark.
+Ours has a line a word, `word<TAB>count`, in row order, UTF-8. Any token survives: backslash, tab, newline and
+carriage return are written as `\\`, `\t`, `\n`, `\r`, and a lone surrogate, which UTF-8 cannot hold, as
+`\uDC80`; so is a byte-order mark.
 """
 
 from __future__ import annotations
 
+import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from w2v.errors import FormatError
 from w2v.files.atomic import new_file
-from w2v.files.escapes import escape, unescape
+from w2v.files.escapes import escape, unescape, words_for_fields
 from w2v.vectors.vocab import Vocab
+from w2v.vectors.word_vectors import Model, WordVectors
 
+_LOG = logging.getLogger(__name__)
 _TAB, _NEWLINE = 9, 10
 
 
@@ -69,7 +75,7 @@ def _check_lines(data: bytes, path: str | Path) -> None:
             )
 
 
-def _counts(fields: list[str], path: str | Path) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _counts(fields: list[str], path: str | Path) -> NDArray[np.int64]:
     if all(fields) and _is_digits("".join(fields)):
         try:
             return np.array(list(map(int, fields)), np.int64)
@@ -96,3 +102,66 @@ def _check_distinct(vocab: Vocab, path: str | Path) -> None:
     for line, word in enumerate(vocab.words, 1):
         if first_line.setdefault(word, line) != line:
             raise FormatError(f"{path}:{line}: the word {word!r} stands already in line {first_line[word]}")
+
+
+def read_words(path: Path) -> tuple[list[str], NDArray[np.int64] | None]:
+    """Read a list of words, with counts if its first line has a tab."""
+    data = path.read_bytes()
+    if b"\t" in data.split(b"\n", 1)[0]:
+        vocab = read_vocab(path)
+        return list(vocab.words), vocab.counts
+    try:
+        lines = data.decode("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(f"{path}:{line}: not UTF-8 at byte {error.start} of the file") from None
+    if lines[-1] == "":
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines], None
+
+
+def with_counts(model: Model, path: str | Path) -> Model:
+    """Return a model with the counts of a file; the words that the file lacks get 0, and are logged.
+
+    Parameters
+    ----------
+    model : WordVectors
+    path : path-like
+        Lines of a word, a blank or a tab, and a count.
+
+    Raises
+    ------
+    FormatError
+        If a line is something else, or no word of the model is there.
+    """
+    counts = _read_counts(Path(path))
+    found = [counts.get(word) for word in model.words]
+    n_missing = found.count(None)
+    if n_missing == len(model) > 0:
+        raise FormatError(f"{path}: holds none of the {len(model)} words of the model")
+    if n_missing:
+        _LOG.warning("%s: lacks %d of the %d words; their count is 0", path, n_missing, len(model))
+    known = np.array([count or 0 for count in found], np.int64)
+    return replace(model, vocab=Vocab(model.words, known))
+
+
+def write_counts(model: WordVectors, path: str | Path) -> None:
+    """Write lines `word count`: whole, or not at all. Words that hold blanks are refused."""
+    words = words_for_fields(model.words, "a file of counts")
+    lines = (f"{word} {count}\n" for word, count in zip(words, model.counts.tolist(), strict=True))
+    with new_file(path) as file:
+        file.write("".join(lines).encode())
+
+
+def _read_counts(path: Path) -> dict[str, int]:
+    counts = {}
+    for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
+        word, _, count = line.replace(b"\t", b" ").rstrip(b" ").rpartition(b" ")
+        if not (word and count.isdigit() and len(count) < 19):
+            shown = line[:60].decode(errors="replace")
+            raise FormatError(f"{path}:{number}: expected a word and a count, got {shown!r}")
+        try:
+            counts[word.decode()] = int(count)
+        except UnicodeDecodeError:
+            raise FormatError(f"{path}:{number}: the word is not UTF-8") from None
+    return counts
