@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus.ids.scan import I32, I64, U8, U64, prefetch
-from w2v.system.compiling import cached_njit
+from w2v.system.compiling import byte_helper, byte_kernel
 
 Flags: TypeAlias = NDArray[np.bool_]
-
-_JIT: dict[str, Any] = {"nogil": True}
 
 # Columns of a table: the pair's first and last word; the connectors between and a count or number (0: empty).
 WORDS, COUNT, N_COLUMNS = range(3)
@@ -35,12 +33,12 @@ _MULTIPLIER_2 = np.uint64(0xD6E8FEB86659FD93)
 _NONE = np.int64(-1)
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _key(first: int, last: int) -> Any:
     return (np.uint64(first) << _SHIFT) | np.uint64(last)
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _slot_of(words: Any, between: Any, mask: Any) -> Any:
     """Return the home of a pair in a table; the ids are ranks, which no stranger can choose to collide."""
     mixed = (words ^ (between * _MULTIPLIER_2)) * _MULTIPLIER
@@ -49,7 +47,7 @@ def _slot_of(words: Any, between: Any, mask: Any) -> Any:
     return (mixed ^ (mixed >> _SHIFT)) & mask
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def find(table: U64, words: Any, between: Any) -> Any:
     """Return the slot of a pair, or the empty one where it belongs."""
     mask = np.uint64(len(table) - 1)
@@ -61,7 +59,7 @@ def find(table: U64, words: Any, between: Any) -> Any:
     return slot
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _child(nodes: U64, node: int, connector: int, state: I64) -> Any:
     """Return the node that a connector leads to from a node; a new one if need be.
 
@@ -75,7 +73,7 @@ def _child(nodes: U64, node: int, connector: int, state: I64) -> Any:
     return np.int64(nodes[slot, COUNT])
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def find_pairs(
     tokens: I32,
     offsets: I64,
@@ -137,7 +135,7 @@ def find_pairs(
     return n_found
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def count_pairs(pairs: U64, first: int, stop: int, table: U64, state: I64) -> int:
     """Count the pairs first..stop of a list.
 
@@ -164,7 +162,7 @@ def count_pairs(pairs: U64, first: int, stop: int, table: U64, state: I64) -> in
     return stop
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def rehash(old: U64, new: U64, at_least: int) -> int:
     """Enter the pairs of one table that were counted so often into an empty one; return how many.
 
@@ -180,7 +178,7 @@ def rehash(old: U64, new: U64, at_least: int) -> int:
     return n_entered
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def join_phrases(
     tokens: I32,
     offsets: I64,
@@ -247,7 +245,7 @@ def join_phrases(
     return n_out
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def write_sentences(
     tokens: I32, offsets: I64, first: int, last: int, blob: U8, word_offsets: I64, out: U8
 ) -> int:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.system.compiling import cached_njit
+from w2v.system.compiling import score_kernel
 
-# The order of additions does not matter here: near ties are decided elsewhere.
-_JIT: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract", "nsz"}}
 _PIECE = 256
 
 
-@cached_njit(**_JIT)
+@score_kernel
 def keep_best(
     similarities: NDArray[np.float32],
     questions: NDArray[np.int64],

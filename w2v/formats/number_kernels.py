@@ -4,17 +4,15 @@ Nothing here knows of files or of errors: a row that is not plainly right is lef
 it slowly and says what is wrong with it.
 """
 
+# mypy: no-warn-return-any
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.system.compiling import cached_njit
-
-_JIT: dict[str, Any] = {"nogil": True}
+from w2v.system.compiling import byte_helper, byte_kernel
 
 _TAB, _NEWLINE, _RETURN, _SPACE = 9, 10, 13, 32
 _PLUS, _MINUS, _POINT, _ZERO, _E = 43, 45, 46, 48, 101
@@ -25,7 +23,7 @@ _HALF, _LOW_BITS, _MARGIN = 1 << 28, (1 << 29) - 1, 8
 NEEDS_MORE, IS_FULL, IS_ODD = 0, 1, 2
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _is_surely_rounded(value: float) -> bool:
     """Say whether a float64 that is wrong by some units in the last place still rounds to the right float32.
 
@@ -35,13 +33,13 @@ def _is_surely_rounded(value: float) -> bool:
     return abs(low - np.int64(_HALF)) > _MARGIN
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _scaled(digits: float, exponent: int) -> float:
     """Return digits * 10 ** exponent, wrong by at most two units in the last place."""
     return digits * _POWERS[exponent] if exponent >= 0 else digits / _POWERS[-exponent]
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _parse_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
     """Read the decimal number at `start`; return its float32 value, as a float64, and where it ends.
 
@@ -96,7 +94,7 @@ def _parse_number(data: NDArray[np.uint8], start: int) -> tuple[float, int]:
     return (-value if is_negative else value), at
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def parse_rows(
     data: NDArray[np.uint8],
     start: int,
@@ -154,7 +152,7 @@ def parse_rows(
     return n_rows, start, NEEDS_MORE
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def split_rows(
     data: NDArray[np.uint8],
     start: int,
@@ -200,7 +198,7 @@ def split_rows(
         start = at + 1 + n_bytes
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _shortest_digits(value: float) -> tuple[int, int]:
     """Return the fewest decimal digits that read back as the float32 `value` > 0, and the power of the first.
 
@@ -228,7 +226,7 @@ def _shortest_digits(value: float) -> tuple[int, int]:
     return digits, power + n_digits - 1
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _put_digits(digits: int, n_digits: int, out: NDArray[np.uint8], at: int) -> int:
     for place in range(at + n_digits - 1, at - 1, -1):
         out[place] = _ZERO + digits % 10
@@ -236,7 +234,7 @@ def _put_digits(digits: int, n_digits: int, out: NDArray[np.uint8], at: int) -> 
     return at + n_digits
 
 
-@cached_njit(**_JIT)
+@byte_helper
 def _put_number(value: np.float32, out: NDArray[np.uint8], at: int) -> int:
     """Write a finite float32 as Python's repr would lay it out; return where it ends."""
     if math.copysign(1.0, value) < 0:
@@ -276,7 +274,7 @@ def _put_number(value: np.float32, out: NDArray[np.uint8], at: int) -> int:
 NUMBER_BYTES = 20  # the longest number is -1234567890000000.0 with its separator
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def format_rows(
     matrix: NDArray[np.float32],
     words: NDArray[np.uint8],

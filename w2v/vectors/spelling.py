@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Container, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.system.compiling import cached_njit
+from w2v.system.compiling import byte_kernel
 
 _FIRST_IDEOGRAPHIC = "\u2e80"
 _LONGEST_PIECE = 20
-_JIT: dict[str, Any] = {"nogil": True}
 
 
 def nearest_spellings(word: str, words: Sequence[str], index: Container[str], n: int) -> list[str]:
@@ -68,7 +66,7 @@ def _letters(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def _fill_distances(
     word: NDArray[np.uint32],
     text: NDArray[np.uint32],

@@ -9,26 +9,22 @@ cache. So the table's memory can be asked for some words ahead: 40 against 13 M 
 Wikipedia.
 """
 
+# mypy: no-warn-return-any
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import types
 from numpy.typing import NDArray
 
-from w2v.system.compiling import cached_njit
+from w2v.system.compiling import byte_helper, byte_kernel, intrinsic
 
 U8: TypeAlias = NDArray[np.uint8]
 I32: TypeAlias = NDArray[np.int32]
 I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
-
-# No entry from C, and none from Python where only others call a function: they take long to compile.
-_JIT: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
-_INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 PADDING = 8
 """Bytes that must exist behind the text and behind the word blob: words are loaded 8 bytes at a time."""
@@ -59,7 +55,8 @@ _LONG_WORD = np.uint64(1 << 63)
 _WORDS_AHEAD = 16
 
 
-def _load_u64_maker(typing_context: Any, array: Any, index: Any) -> Any:
+@intrinsic
+def _load_u64(typing_context: Any, array: Any, index: Any) -> Any:
     """Load 8 bytes at any alignment, the first byte lowest (all platforms of numba are little-endian)."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -70,7 +67,8 @@ def _load_u64_maker(typing_context: Any, array: Any, index: Any) -> Any:
     return types.uint64(array, types.intp), codegen
 
 
-def _trailing_zeros_maker(typing_context: Any, value: Any) -> Any:
+@intrinsic
+def _trailing_zeros(typing_context: Any, value: Any) -> Any:
     """Count the zero bits below the lowest set bit of a uint64."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -79,7 +77,8 @@ def _trailing_zeros_maker(typing_context: Any, value: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
-def _multiply_and_fold_maker(typing_context: Any, a: Any, b: Any) -> Any:
+@intrinsic
+def _multiply_and_fold(typing_context: Any, a: Any, b: Any) -> Any:
     """Multiply two uint64 to 128 bits and return the exclusive or of the halves."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -91,7 +90,8 @@ def _multiply_and_fold_maker(typing_context: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), codegen
 
 
-def _prefetch_maker(typing_context: Any, array: Any, index: Any) -> Any:
+@intrinsic
+def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
     """Ask for the cache line of array.flat[index], to be read and written soon."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -106,13 +106,7 @@ def _prefetch_maker(typing_context: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), codegen
 
 
-_load_u64: Any = intrinsic(_load_u64_maker)
-_trailing_zeros: Any = intrinsic(_trailing_zeros_maker)
-_multiply_and_fold: Any = intrinsic(_multiply_and_fold_maker)
-prefetch: Any = intrinsic(_prefetch_maker)
-
-
-@njit(**_INNER)
+@byte_helper
 def _hash_word(data: U8, start: int, stop: int, key: U64) -> Any:
     """Hash bytes start..stop; return the hash and the slot key.
 
@@ -136,14 +130,14 @@ def _hash_word(data: U8, start: int, stop: int, key: U64) -> Any:
     return mixed, mixed | _LONG_WORD
 
 
-@njit(**_INNER)
+@byte_helper
 def _copy(source: U8, source_start: int, target: U8, target_start: int, n_bytes: int) -> None:
     """Copy bytes in a plain loop: a slice assignment takes numba half a second to compile."""
     for offset in range(n_bytes):
         target[target_start + offset] = source[source_start + offset]
 
 
-@njit(**_INNER)
+@byte_helper
 def _equal(a: U8, a_start: int, b: U8, b_start: int, n_bytes: int) -> bool:
     """Compare n_bytes >= 8 bytes, 8 at a time; the last 8 may overlap the ones before."""
     for offset in range(0, n_bytes - 8, 8):
@@ -152,7 +146,7 @@ def _equal(a: U8, a_start: int, b: U8, b_start: int, n_bytes: int) -> bool:
     return bool(_load_u64(a, a_start + n_bytes - 8) == _load_u64(b, b_start + n_bytes - 8))
 
 
-@njit(**_INNER)
+@byte_helper
 def _char_width(text: U8, position: int, end: int) -> int:
     """Return the bytes of the multi-byte character at `position`: 0 if invalid, -1 if the text ends inside.
 
@@ -181,7 +175,7 @@ def _char_width(text: U8, position: int, end: int) -> int:
     return width
 
 
-@njit(**_INNER)
+@byte_helper
 def _is_wide_space(text: U8, position: int) -> bool:
     """Tell whether the valid multi-byte character at `position` is white space to `str.split()`."""
     lead, second = text[position], text[position + 1]
@@ -197,7 +191,7 @@ def _is_wide_space(text: U8, position: int) -> bool:
     return lead == 0xE3 and second == 0x80 and text[position + 2] == 0x80
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def split_words(text: U8, end: int, state: I64, key: U64, words: U64, sentence_ends: I64) -> Any:
     """Find and hash the words of text[position:end], and note where sentences end.
 
@@ -268,7 +262,7 @@ def split_words(text: U8, end: int, state: I64, key: U64, words: U64, sentence_e
     return is_valid, n_words, n_ends
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def number_words(
     text: U8,
     words: U64,
@@ -336,7 +330,7 @@ def number_words(
     return n_words
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def fill_slots(slots: U64, offsets: I64, n_types: int, blob: U8, key: U64) -> None:
     """Enter the first n_types types into an empty table.
 
@@ -351,7 +345,7 @@ def fill_slots(slots: U64, offsets: I64, n_types: int, blob: U8, key: U64) -> No
         slots[slot, 0], slots[slot, 1] = slot_key, np.uint64(word_id + 1)
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def hash_types(blob: U8, offsets: I64, key: U64, words: U64) -> None:
     """Describe types one behind the other as `split_words` describes words, so that they can be numbered.
 
@@ -365,7 +359,7 @@ def hash_types(blob: U8, offsets: I64, key: U64, words: U64) -> None:
         words[word_id, START], words[word_id, STOP] = start, stop
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I32, out_ends: I64) -> Any:
     """Replace each token by its pieces, of which it may have none.
 
@@ -402,7 +396,7 @@ def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I3
     return n_out, n_ends
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def gather_words(blob: U8, offsets: I64, order: I64, out: U8) -> None:
     """Copy words in another order, one behind the other: first word order[0], then word order[1], ...
 
@@ -416,7 +410,7 @@ def gather_words(blob: U8, offsets: I64, order: I64, out: U8) -> None:
         end += n_bytes
 
 
-@cached_njit(**_JIT)
+@byte_kernel
 def put_in_lines(blob: U8, offsets: I64, start: int, stop: int, out: U8) -> None:
     """Copy the words start..stop, each followed by a newline.
 

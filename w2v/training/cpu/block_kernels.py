@@ -11,12 +11,15 @@ whose rows would travel between cores all the time, are different: each worker h
 and every some blocks moves the shared ones by its share, one by the number of workers, of what it added.
 """
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
+# numba infers the types: one source serves float32 and float64.
 from __future__ import annotations
 
 import numpy as np
 
+from w2v.system.compiling import helper, kernel
 from w2v.training.cpu.arguments import CACHE_LINE, EDGE, NEAR_BYTES, SHARED_BLOCKS, SLOTS
-from w2v.training.cpu.draws import draw_width, find_word, gather_job, helper, kernel, random_bits
+from w2v.training.cpu.draws import draw_width, find_word, gather_job, random_bits
 from w2v.training.cpu.lanes import (
     LANES,
     add_row,

@@ -1,4 +1,4 @@
-"""What all kernels share: how they are compiled, random draws, subsampling.
+"""What all kernels share: random draws, subsampling.
 
 Draws. A job has a generator of its own (SplitMix64, Steele et al. 2014), so what it draws depends on its seed
 alone, never on which worker runs it. In this order: one draw a token of the vocabulary (subsampling); then,
@@ -10,28 +10,14 @@ numba does not see an edit of this file when it looks for cached kernels: edit `
 `exact_kernels.py` too.
 """
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
+# numba infers the types: one source serves float32 and float64.
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import njit
 
-from w2v.system.compiling import cached_njit
+from w2v.system.compiling import helper
 from w2v.training.cpu.arguments import EDGE
-
-# "reassoc" and "contract" let LLVM reorder sums; full fastmath would break the search for NaN.
-# Without "_nrt", arrays' reference counts are left alone: they are atomic, and workers share the arrays.
-_options: dict[str, Any] = {
-    "nogil": True,
-    "fastmath": {"reassoc", "contract"},
-    "error_model": "numpy",
-    "_nrt": False,
-}
-# Entries from C, and from Python where only kernels call a function, are left out: they take long to compile.
-kernel: Callable[[Any], Any] = cached_njit(no_cfunc_wrapper=True, **_options)
-helper: Callable[[Any], Any] = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_options)  # type: ignore[call-overload]
 
 
 @helper

@@ -4,12 +4,15 @@ numba does not see an edit of `draws.py` or `lanes.py` when it looks for these k
 file too.
 """
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
+# numba infers the types: one source serves float32 and float64.
 from __future__ import annotations
 
 import numpy as np
 
+from w2v.system.compiling import helper, kernel
 from w2v.training.cpu.arguments import EDGE, EXACT_SHIFT
-from w2v.training.cpu.draws import draw_width, find_word, gather_job, helper, kernel, random_bits
+from w2v.training.cpu.draws import draw_width, find_word, gather_job, random_bits
 from w2v.training.cpu.lanes import LANES, address_of, fma, lane_sum, load_lanes, size_of, splat, store_lanes
 
 

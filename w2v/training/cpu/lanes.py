@@ -5,6 +5,7 @@ vector registers. Used by the kernels only. numba does not see an edit of this f
 kernels: edit `kernels.py` and `exact_kernels.py` too.
 """
 
+# mypy: allow-untyped-calls
 from __future__ import annotations
 
 import itertools
@@ -16,7 +17,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.registry import cpu_target
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
+
+from w2v.system.compiling import intrinsic
 
 # What numba compiles for. AVX-512 has registers twice as wide, and twice as many.
 _HAS_AVX512 = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[-1].split(",")
@@ -26,7 +29,6 @@ WIDEST = 10 if _HAS_AVX512 else 6  # lanes of a part of a row: two rows of a par
 # AVX-512 that costs 2 to 5 %; with AVX2 (another machine) two workers were 13 % faster by it.
 _FOR_WRITING = 0 if _HAS_AVX512 else 1
 _Function = Callable[..., Any]
-_intrinsic: Callable[[_Function], _Function] = intrinsic  # called without the typing context
 _I8_POINTER = ir.IntType(8).as_pointer()
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -105,7 +107,7 @@ def _polynomial(builder: Any, x: Any, coefficients: Sequence[float]) -> Any:
     return value
 
 
-@_intrinsic
+@intrinsic
 def address_of(_context: Any, array: Any) -> Any:
     """Return the address of an array's first element, int64."""
 
@@ -116,7 +118,7 @@ def address_of(_context: Any, array: Any) -> Any:
     return types.int64(array), generate
 
 
-@_intrinsic
+@intrinsic
 def size_of(_context: Any, number: Any) -> Any:
     """Return the bytes of a number, int64, known to the compiler (an array's itemsize is not)."""
 
@@ -126,7 +128,7 @@ def size_of(_context: Any, number: Any) -> Any:
     return types.int64(number), generate
 
 
-@_intrinsic
+@intrinsic
 def load_int(_context: Any, address: Any) -> Any:
     """Return the int64 at an address."""
 
@@ -136,7 +138,7 @@ def load_int(_context: Any, address: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@_intrinsic
+@intrinsic
 def prefetch(_context: Any, address: Any) -> Any:
     """Ask for the cache line at an address, into the second level: the first is full of the current block."""
 
@@ -149,7 +151,7 @@ def prefetch(_context: Any, address: Any) -> Any:
     return types.void(types.int64), generate
 
 
-@_intrinsic
+@intrinsic
 def load_lanes(_context: Any, zero: Any, address: Any) -> Any:
     """Return the lanes at an address; `zero`, a number, says of which dtype."""
 
@@ -159,7 +161,7 @@ def load_lanes(_context: Any, zero: Any, address: Any) -> Any:
     return _LanesType(zero)(zero, types.int64), generate
 
 
-@_intrinsic
+@intrinsic
 def store_lanes(_context: Any, address: Any, lanes: Any) -> Any:
     """Write lanes to an address."""
 
@@ -170,7 +172,7 @@ def store_lanes(_context: Any, address: Any, lanes: Any) -> Any:
     return types.void(types.int64, lanes), generate
 
 
-@_intrinsic
+@intrinsic
 def splat(_context: Any, number: Any) -> Any:
     """Return lanes that all hold one number."""
 
@@ -180,7 +182,7 @@ def splat(_context: Any, number: Any) -> Any:
     return _LanesType(number)(number), generate
 
 
-@_intrinsic
+@intrinsic
 def fma(_context: Any, a: Any, b: Any, c: Any) -> Any:
     """Return a * b + c, lane by lane."""
 
@@ -190,7 +192,7 @@ def fma(_context: Any, a: Any, b: Any, c: Any) -> Any:
     return a(a, b, c), generate
 
 
-@_intrinsic
+@intrinsic
 def multiply(_context: Any, a: Any, b: Any) -> Any:
     """Return a * b, lane by lane."""
 
@@ -200,7 +202,7 @@ def multiply(_context: Any, a: Any, b: Any) -> Any:
     return a(a, b), generate
 
 
-@_intrinsic
+@intrinsic
 def subtract(_context: Any, a: Any, b: Any) -> Any:
     """Return a - b, lane by lane."""
 
@@ -210,7 +212,7 @@ def subtract(_context: Any, a: Any, b: Any) -> Any:
     return a(a, b), generate
 
 
-@_intrinsic
+@intrinsic
 def lane_sum(_context: Any, lanes: Any) -> Any:
     """Return the sum of the lanes."""
 
@@ -285,7 +287,7 @@ def _multiply_2_by(n_columns: int) -> _Function:
     return generate
 
 
-@_intrinsic
+@intrinsic
 def multiply_2_by_6(
     _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
@@ -297,7 +299,7 @@ def multiply_2_by_6(
     return types.void(zero, *[types.int64] * 5), _multiply_2_by(6)
 
 
-@_intrinsic
+@intrinsic
 def multiply_2_by_4(
     _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
@@ -305,7 +307,7 @@ def multiply_2_by_4(
     return types.void(zero, *[types.int64] * 5), _multiply_2_by(4)
 
 
-@_intrinsic
+@intrinsic
 def multiply_2_by_2(
     _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
@@ -313,7 +315,7 @@ def multiply_2_by_2(
     return types.void(zero, *[types.int64] * 5), _multiply_2_by(2)
 
 
-@_intrinsic
+@intrinsic
 def sigmoid_softplus(_context: Any, x: Any) -> Any:
     """Return 1 / (1 + exp(-x)) and log(1 + exp(x)), lane by lane; NaN and infinity show in the second.
 
@@ -357,7 +359,7 @@ def _log1p(builder: Any, x: Any) -> Any:
     return builder.fmul(x, _polynomial(builder, x, _LOG1P_OVER_X))
 
 
-@_intrinsic
+@intrinsic
 def zero_row(_context: Any, width: Any) -> Any:
     """Return a row of zeros: as many lanes as the tuple `width` has numbers, of their dtype."""
 
@@ -367,7 +369,7 @@ def zero_row(_context: Any, width: Any) -> Any:
     return _row_type(width)(width), generate
 
 
-@_intrinsic
+@intrinsic
 def load_row(_context: Any, width: Any, address: Any) -> Any:
     """Return the row at an address, as wide as the tuple `width`."""
 
@@ -382,7 +384,7 @@ def load_row(_context: Any, width: Any, address: Any) -> Any:
     return _row_type(width)(width, types.int64), generate
 
 
-@_intrinsic
+@intrinsic
 def add_row(_context: Any, address: Any, row: Any) -> Any:
     """Add a row to the numbers at an address."""
 
@@ -397,7 +399,7 @@ def add_row(_context: Any, address: Any, row: Any) -> Any:
     return types.void(types.int64, row), generate
 
 
-@_intrinsic
+@intrinsic
 def store_row(_context: Any, address: Any, row: Any) -> Any:
     """Write a row to an address."""
 
@@ -410,7 +412,7 @@ def store_row(_context: Any, address: Any, row: Any) -> Any:
     return types.void(types.int64, row), generate
 
 
-@_intrinsic
+@intrinsic
 def plus_scaled(_context: Any, row: Any, factor: Any, address: Any) -> Any:
     """Return row + factor * (the row at an address)."""
 
@@ -420,7 +422,7 @@ def plus_scaled(_context: Any, row: Any, factor: Any, address: Any) -> Any:
     return row(row, row.dtype.dtype, types.int64), generate
 
 
-@_intrinsic
+@intrinsic
 def plus_scaled_2(_context: Any, row_0: Any, row_1: Any, factor_0: Any, factor_1: Any, address: Any) -> Any:
     """Return row_0 + f_0 * r and row_1 + f_1 * r for the row r at an address; f_0, f_1 stand at addresses.
 
