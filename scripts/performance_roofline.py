@@ -2,10 +2,10 @@
 
     python scripts/performance_roofline.py corpus.txt
 
-Measured: multiply-adds a second in registers, bytes a second of big arrays, and bytes a second of whole rows
-at the places where a text's words stand, with one core and with all. Counted: multiply-adds and bytes of rows
-a raw word, from the settings. From both follows how many words a second the machine allows; beside it stands
-what training reaches.
+Measured with one core and with all: multiply-adds per second in registers, bytes per second of large arrays, and
+bytes per second of rows read in the order of a text's words. Counted from the settings: multiply-adds and bytes
+of rows per raw word. Together they give the words per second that the machine allows, beside what training
+reaches.
 """
 
 from __future__ import annotations
@@ -204,12 +204,15 @@ def print_rates(rates: dict[int, Rates]) -> None:
     print("|---|" + "---|" * len(rates))
     for title, values in (
         (
-            "multiply-adds in registers, float32 (one is 2 FLOP)",
+            "multiply-adds in registers, float32 (1 multiply-add = 2 FLOP)",
             [r.multiply_adds / 1e9 for r in rates.values()],
         ),
-        ("reading a big array", [r.read / 1e9 for r in rates.values()]),
-        ("triad of big arrays (2 read, 1 written)", [r.triad / 1e9 for r in rates.values()]),
-        ("adding to the rows of a text's words (read and written)", [r.rows / 1e9 for r in rates.values()]),
+        ("reading a large array", [r.read / 1e9 for r in rates.values()]),
+        ("triad of large arrays (2 read, 1 written)", [r.triad / 1e9 for r in rates.values()]),
+        (
+            "adding to the rows of the words of a text (read and write)",
+            [r.rows / 1e9 for r in rates.values()],
+        ),
     ):
         unit = "G/s" if "multiply" in title else "GB/s"
         print(f"| {title} | " + " | ".join(f"{value:.1f} {unit}" for value in values) + " |")
@@ -218,9 +221,12 @@ def print_rates(rates: dict[int, Rates]) -> None:
 def print_limits(corpus: EncodedCorpus, rates: dict[int, Rates], vector_size: int, repeats: int) -> None:
     counts = corpus.vocab.counts
     kept = float(keep_probabilities(counts, TrainConfig().sample) @ counts) / corpus.n_tokens
-    print(f"\n{corpus.n_tokens:,} words, vocabulary {len(counts):,}; {kept:.3f} of the words are kept\n")
     print(
-        "| a raw word | multiply-adds | bytes of rows | cores | limit: arithmetic | rows | reached | of it |"
+        f"\n{corpus.n_tokens:,} words, vocabulary {len(counts):,}; subsampling keeps {kept:.3f} of the words\n"
+    )
+    print(
+        "| model | multiply-adds per raw word | bytes of rows per raw word | cores | limit by arithmetic | "
+        "limit by rows | reached | share of the limit |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for model in ("sg", "cbow"):
