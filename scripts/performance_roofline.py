@@ -2,10 +2,10 @@
 
     python scripts/performance_roofline.py corpus.txt
 
-Measured with one core and with all: multiply-adds per second in registers, bytes per second of large arrays, and
-bytes per second of rows read in the order of a text's words. Counted from the settings: multiply-adds and bytes
-of rows per raw word. Together they give the words per second that the machine allows, beside what training
-reaches.
+Measured with one core and with all: multiply-adds per second in registers, bytes per second of large arrays,
+and bytes per second of whole rows in the order of a text's words. Counted from the settings: multiply-adds and
+bytes of rows per raw word. Together they give the words per second that the machine allows; what training
+reaches is printed beside it.
 """
 
 from __future__ import annotations
@@ -221,9 +221,7 @@ def print_rates(rates: dict[int, Rates]) -> None:
 def print_limits(corpus: EncodedCorpus, rates: dict[int, Rates], vector_size: int, repeats: int) -> None:
     counts = corpus.vocab.counts
     kept = float(keep_probabilities(counts, TrainConfig().sample) @ counts) / corpus.n_tokens
-    print(
-        f"\n{corpus.n_tokens:,} words, vocabulary {len(counts):,}; subsampling keeps {kept:.3f} of the words\n"
-    )
+    print(f"\n{corpus.n_tokens:,} words, vocabulary {len(counts):,}; subsampling keeps {kept:.3f} of them\n")
     print(
         "| model | multiply-adds per raw word | bytes of rows per raw word | cores | limit by arithmetic | "
         "limit by rows | reached | share of the limit |"
