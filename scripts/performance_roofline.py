@@ -3,8 +3,8 @@
     python scripts/performance_roofline.py corpus.txt
 
 Measured with one core and with all: multiply-adds per second in registers, bytes per second of large arrays,
-and bytes per second of whole rows in the order of a text's words. Counted from the settings: multiply-adds and
-bytes of rows per raw word. Together they give the words per second that the machine allows; what training
+and bytes per second of whole rows in the order of a text's words. Counted from the settings: multiply-adds
+and bytes of rows per raw word. Together they give the words per second that the machine allows; what training
 reaches is printed beside it.
 """
 
