@@ -1,4 +1,4 @@
-"""Evaluation of embeddings: analogies and word similarity, with gensim's numbers, in less time."""
+"""Evaluation of embeddings: analogies and word similarity, with the same numbers as gensim."""
 
 from __future__ import annotations
 
@@ -64,17 +64,17 @@ def evaluate(
         Names of sets ("questions-words") or files; see `w2v.evaluation.sets.read_analogies`.
     pairs : iterable of str or path-like, optional
         Names of sets ("wordsim353", "simlex999") or files; see `w2v.evaluation.sets.read_pairs`.
-        When neither is given, all named sets are taken.
+        If neither is given, all named sets are used.
     method : {"3CosAdd", "3CosMul"}
-        How analogies are answered.
+        Formula for analogies.
     restrict_vocab : int
         Only the first (most frequent) N words are known.
     case_insensitive : bool
-        Compare words in upper case; of words that differ in case only, the first is meant.
+        Compare words in upper case; of words that differ only in case, the first is used.
     dummy4unknown : bool
-        Count questions with unknown words as wrong, pairs as similarity 0, instead of leaving them out.
+        Count questions with unknown words as wrong, and pairs as similarity 0, instead of leaving them out.
     n_bootstrap, seed : int
-        Resamples for the interval of word similarity, and the seed of the resampling.
+        Number of resamples for the interval of word similarity, and their seed.
 
     Returns
     -------
@@ -83,9 +83,9 @@ def evaluate(
     Raises
     ------
     ConfigError
-        If the vocabulary knows no question of any set: that is no result, and not 0.
+        If the vocabulary knows no question of any set; the score would be undefined, not 0.
     FormatError
-        If a file is not a set.
+        If a file is not a test set.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Analogies answered all at once, from the cosines of the few words in questions with all words."""
+"""Analogies, answered together: the words that occur in questions are compared with all words once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """How many analogies of a section, or of a whole set, were answered rightly.
+    """How many analogies of a section, or of a whole set, were answered correctly.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class AnalogyScore:
     n_questions : int
         All questions in the file.
     n_known : int
-        Those whose four words are all in the vocabulary (all, where unknown ones count as wrong).
+        Those whose four words are all in the vocabulary (all of them, if unknown ones count as wrong).
     n_correct : int
     """
 
@@ -44,13 +44,13 @@ class AnalogyScore:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of right answers among the known questions; None if none is known."""
+        """Share of correct answers among the known questions; None if none is known."""
         return self.n_correct / self.n_known if self.n_known else None
 
 
 @dataclass(frozen=True)
 class AnalogyResult:
-    """The scores of a set of analogies, section by section and in all."""
+    """The scores of a set of analogies, for each section and in total."""
 
     name: str
     method: str
@@ -67,18 +67,18 @@ def evaluate_analogies(
     case_insensitive: bool = True,
     dummy4unknown: bool = False,
 ) -> AnalogyResult:
-    """Answer a set of analogies, as gensim's `evaluate_word_analogies` does, to the same numbers.
+    """Answer a set of analogies, with the same numbers as gensim's `evaluate_word_analogies`.
 
     Parameters
     ----------
     model : Embeddings
     questions : AnalogySet
     method : {"3CosAdd", "3CosMul"}
-        Mikolov et al. 2013, Levy & Goldberg 2014. (gensim's evaluation knows the first only.)
+        Mikolov et al. 2013, Levy & Goldberg 2014. (gensim's evaluation has only the first.)
     restrict_vocab : int
-        Only the first N words are known and are answers.
+        Only the first N words are known, in questions and as answers.
     case_insensitive : bool
-        Compare words in upper case; of words that differ in case only, the first is meant.
+        Compare words in upper case; of words that differ only in case, the first is used.
     dummy4unknown : bool
         Count questions with unknown words as wrong, instead of leaving them out.
 
@@ -112,7 +112,7 @@ def _total(scores: Sequence[AnalogyScore]) -> AnalogyScore:
 
 
 class _Words:
-    """The words that are known: where each is, and which rows are one word but for their case."""
+    """The known words: the row of each, and which rows differ only in case."""
 
     def __init__(self, model: Embeddings, restrict_vocab: int, case_insensitive: bool) -> None:
         words = model.words[:restrict_vocab]
@@ -167,7 +167,7 @@ def _first(mask: NDArray[np.bool_]) -> Ids:
 
 
 def _best_of_all(vectors: Floats, rows: Ids, method: str) -> tuple[Floats, Ids]:
-    """Return the scores and rows of the K best answers to each question, falling, both of shape (Q, K)."""
+    """Return scores and rows of the K best answers to each question, best first, both of shape (Q, K)."""
     from w2v.evaluation.analogy_kernels import keep_best
 
     asked, places = np.unique(rows[:, :3], return_inverse=True)
@@ -186,9 +186,9 @@ def _blocks(n_rows: int, n_asked: int) -> Iterator[slice]:
 
 
 class _AsGensim:
-    """One 3CosAdd question at a time in gensim's own order of operations, for near ties.
+    """Answer 3CosAdd questions one by one with gensim's order of operations, for near ties.
 
-    gensim's result there hangs on the last bit, so the same operations are done on the same types.
+    There the answer depends on the last bit, so the same operations are done on the same types.
     """
 
     def __init__(self, table: _Words) -> None:

@@ -28,15 +28,15 @@ def keep_best(
     similarities : ndarray of float32, shape (U, n)
         Cosines of the U words that occur in questions with the n words of the block.
     questions : ndarray of int64, shape (Q, 3)
-        The words a, b, c, as rows of `similarities`.
+        The words a, b, c, as row numbers of `similarities`.
     first_row : int
         The row of the block's first word in the vocabulary.
     is_product : bool
         3CosMul instead of 3CosAdd.
     scores : ndarray of float32, shape (Q, K), modified in place
-        The best scores so far, falling.
+        The best scores so far, highest first.
     rows : ndarray of int64, shape (Q, K), modified in place
-        The rows they belong to.
+        Their rows in the vocabulary.
     """
     n = similarities.shape[1]
     n_kept = scores.shape[1]

@@ -40,21 +40,21 @@ class NormReport:
 
 @dataclass(frozen=True)
 class FrequencyReport:
-    """What the ten nearest words of rare words are: how much of "near" is frequency.
+    """What the ten nearest words of rare words are: how much frequency decides what is near.
 
-    Rare words are the rarest quarter (by count, or by row where counts are not known).
+    Rare words are the rarest quarter (by count, or by row if there are no counts).
 
     Attributes
     ----------
     metric : str
     n_queries, n_candidates : int
-        How many rare words were looked at, evenly spaced, and among how many words.
+        How many rare words were queried, evenly spaced, and among how many words.
     rare_share : float
         Share of the neighbours that are rare themselves; 0.25 if frequency played no part.
     frequent_share : float
         Share of the neighbours that belong to the most frequent tenth; 0.1 if frequency played no part.
     hub_share : float
-        Share of the neighbours that are one of the 1 % of words that are neighbours most often.
+        Share of the neighbours that come from the 1 % of words that are neighbours most often.
     """
 
     metric: str
@@ -84,7 +84,7 @@ def report_norms(model: Embeddings) -> NormReport | None:
 def report_frequency(model: Embeddings) -> tuple[FrequencyReport, ...]:
     """Describe the neighbours of rare words, by cosine and by dot product; empty for under 100 words.
 
-    At most 500 rare words are looked at, among at most 50,000 evenly spaced ones, so it takes a second.
+    At most 500 rare words are queried, among at most 50,000 evenly spaced words, so it takes a second.
     """
     if len(model) < _FEWEST_WORDS:
         return ()

@@ -1,4 +1,4 @@
-"""Word similarity: cosines of pairs of words against the judgement of people, with a bootstrap interval."""
+"""Word similarity: correlation of cosines with human scores, with a bootstrap interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True)
 class PairResult:
-    """How well cosines agree with people on a set of word pairs.
+    """How well cosines agree with human scores on a set of word pairs.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class PairResult:
     n_pairs : int
         All pairs in the file.
     n_known : int
-        Those with both words in the vocabulary (all, where unknown ones count as similarity 0).
+        Those with both words in the vocabulary (all of them, if unknown ones count as similarity 0).
     spearman, pearson : float or None
         Correlations; None for fewer than 3 known pairs, or where one side is constant.
     interval : tuple of float, or None
@@ -50,7 +50,7 @@ def evaluate_pairs(
     n_bootstrap: int = 1000,
     seed: int = 1,
 ) -> PairResult:
-    """Correlate cosines with people's scores, as gensim's `evaluate_word_pairs` does, to the same numbers.
+    """Correlate cosines with human scores, with the same numbers as gensim's `evaluate_word_pairs`.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def evaluate_pairs(
     restrict_vocab : int
         Only the first N words are known.
     case_insensitive : bool
-        Compare words in upper case; of words that differ in case only, the first is meant.
+        Compare words in upper case; of words that differ only in case, the first is used.
     dummy4unknown : bool
         Give pairs with unknown words the similarity 0, instead of leaving them out.
     n_bootstrap : int
@@ -117,7 +117,7 @@ def bootstrap_interval(
 ) -> tuple[float, float]:
     """Return the percentile interval of Spearman's correlation over resampled pairs (Efron 1979).
 
-    A resample is the multiset of pairs drawn with replacement; it is held as how often each pair was drawn.
+    A resample is drawn with replacement; it is stored as the number of times each pair was drawn.
     """
     n = len(gold)
     draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_samples).astype(np.float64)

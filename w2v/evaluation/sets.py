@@ -1,4 +1,4 @@
-"""Test sets of analogies and of word pairs: those inside gensim's package, and files of the usual formats."""
+"""Test sets of analogies and word pairs: those inside the gensim package, and files in the usual formats."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AnalogySet:
 
 @dataclass(frozen=True)
 class PairSet:
-    """Pairs of words with a score of people.
+    """Pairs of words with human scores.
 
     Attributes
     ----------
@@ -53,8 +53,8 @@ def read_analogies(source: str | Path) -> AnalogySet:
     Parameters
     ----------
     source : str or path-like
-        "questions-words" (Mikolov et al. 2013), or a file with lines of four words and section lines
-        `: name`. Lines that are neither are left out, and logged.
+        "questions-words" (Mikolov et al. 2013), or a file with four words per line and section lines
+        `: name`. Other lines are left out and logged.
 
     Raises
     ------
@@ -87,9 +87,9 @@ def read_pairs(source: str | Path) -> PairSet:
     ----------
     source : str or path-like
         "wordsim353" (Finkelstein et al. 2002), "simlex999" (Hill et al. 2015), or a file with lines of word,
-        word and score, parted by tabs, else commas, else blanks; blanks around the fields do not matter.
-        Lines that begin with # are comments. A first line without a number is taken for the names of the
-        columns; other lines are left out, and logged.
+        word and score, separated by tabs, else commas, else spaces; white space around the fields is ignored.
+        Lines that begin with # are comments. A first line without a number is taken as a header; other lines
+        are left out and logged.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _pair(line: str) -> tuple[str, str, float] | None:
 
 
 def _resolve(source: str | Path, known: dict[str, str]) -> tuple[Path, str]:
-    """Return the file of a set and its name; a file of the same name goes first."""
+    """Return the file of a set and its name; an existing file with that name is preferred."""
     path = Path(source)
     if path.exists() or str(source) not in known:
         return path, path.stem

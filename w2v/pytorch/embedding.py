@@ -23,9 +23,9 @@ BAG_MODES = ("mean", "sum", "max")
 class WordEmbedding(nn.Embedding):
     """An `nn.Embedding` that carries its vocabulary and names an id that is out of range.
 
-    Nothing else differs: parameters, `state_dict` and result are those of `nn.Embedding`. The padding row
-    stays zero by `padding_idx`, since it gets a gradient of zero, and zero has no decay; a frozen table has
-    `requires_grad` False, which no optimizer touches and `load_state_dict` leaves as it is.
+    Everything else is as in `nn.Embedding`: parameters, `state_dict`, results. The padding row stays zero
+    because of `padding_idx`: its gradient is zero, and weight decay of zero is zero. A frozen table has
+    `requires_grad` False; optimizers skip it, and `load_state_dict` does not change the flag.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class WordEmbedding(nn.Embedding):
         Its R tokens.
     freeze : bool
     sparse : bool
-        Whether gradients are sparse tensors, for SGD, SparseAdam and Adagrad.
+        Whether gradients are sparse tensors; works with SGD, SparseAdam and Adagrad.
     max_norm : float, optional
-        As in `nn.Embedding`: rows that are looked up are first cut to this length, in place.
+        As in `nn.Embedding`: longer rows are scaled down to this length, in place, when they are looked up.
     scale : float
         What the vectors were multiplied by when they were loaded, for the record.
     provenance : mapping, optional
@@ -92,8 +92,8 @@ class WordEmbedding(nn.Embedding):
         Parameters
         ----------
         mode : {"mean", "sum", "max"}
-            How a sentence's vectors are pooled. Padding has no part in it: a mean is over real tokens, and a
-            sentence of nothing but padding gives zeros.
+            How the vectors of a sentence are pooled. Padding is ignored: a mean is over real tokens, and a
+            sentence that is all padding gives zeros.
         """
         if mode not in BAG_MODES:
             raise ConfigError(f"mode must be one of {', '.join(BAG_MODES)}; got {mode!r}")
@@ -120,7 +120,7 @@ def look_up(ids: Tensor, table: Tensor) -> Tensor:
 
 @contextmanager
 def _named_ids(ids: Tensor, n_rows: int) -> Iterator[None]:
-    """Say which id it is when torch says only that one is out of range."""
+    """Name the id when torch says only that some index is out of range."""
     try:
         yield
     except IndexError:
@@ -131,14 +131,14 @@ def _named_ids(ids: Tensor, n_rows: int) -> Iterator[None]:
 def from_embedding(
     embedding: nn.Embedding, vocab: Vocabulary | Vocab | Sequence[str] | None = None
 ) -> Embeddings:
-    """Turn a table, fine-tuned perhaps, back into a w2v model with `neighbors`, `save` and the rest.
+    """Turn an embedding table, such as a fine-tuned one, back into a w2v model.
 
     Parameters
     ----------
     embedding : nn.Embedding of R rows
     vocab : Vocabulary, Vocab or sequence of str, length R, optional
-        Row i is token i; by default the embedding's own. The rows that a Vocabulary put in front of the words
-        (padding, unknown, specials), and its padding and unknown rows wherever they stand, are left out.
+        Row i is token i; by default the embedding's own. Rows of padding, unknown and special tokens are left
+        out.
 
     Returns
     -------

@@ -50,56 +50,54 @@ def load_embedding(
     """Load word vectors as an `nn.Embedding`.
 
     Rows: 0 `padding`, all zeros; 1 `unknown`; then `specials` in their order; then the words of the model.
-    So word i of the model is row i + `vocab.n_specials`. A None leaves its row out, and those behind it move
-    up. Where the model itself has a word named as `unknown` or a special, that word's row is used and none is
-    put in front.
+    So word i of the model is row i + `vocab.n_specials`. With None a row is left out, and the rows below it
+    move up. If the model itself has a word with the name of `unknown` or of a special token, the row of that
+    word is used.
 
     Parameters
     ----------
     model : Embeddings or path-like
-        A trained model, or a file or folder of any format that `w2v.load` opens, or a folder that
-        `save_embedding` or `w2v export --to torch` wrote. That one keeps its rows, dtype and settings: of the
-        options it takes `freeze`, `dtype`, `device`, `sparse`, `max_norm` and `scale`.
+        A trained model, or a file or folder of any format that `w2v.load` opens, or a folder written by
+        `save_embedding` or `w2v export --to torch`. Such a folder keeps its rows, dtype and settings; only
+        `freeze`, `dtype`, `device`, `sparse`, `max_norm` and `scale` may be given with it.
     freeze : bool, optional
-        Whether the weights stay as they are in training. By default True, and for a saved embedding what it
-        was saved with.
+        Whether the weights stay fixed in training. Default: True; for a saved embedding, as it was saved.
     padding : str or None
         Token of the padding row, which is `padding_idx` and stays zero.
     unknown : str or None
-        Token of the row for words without one.
+        Token whose row is used for unknown words.
     specials : sequence of str
-        Further tokens, such as "<cls>"; their rows are drawn as "random", so that they differ.
+        More tokens, such as "<cls>". Their rows are initialised as "random", so each is different.
     unknown_init : {"mean", "zero", "random"}
         The row of `unknown`: mean of all word vectors, zeros, or drawn from a normal with their mean and
         standard deviation in each dimension.
     context : bool
-        Take the context vectors (w_out, gensim's syn1neg) instead: for an output layer.
+        Load the context vectors (w_out, gensim's syn1neg) instead, for an output layer.
     dtype : torch.dtype, optional
-        By default float32, and for a saved embedding what it was saved with.
+        Default: float32; for a saved embedding, as it was saved.
     device : optional
-        Where the weight is made.
+        Device of the weight.
     sparse : bool, optional
-        Sparse gradients, for SGD, SparseAdam or Adagrad. By default False, or as it was saved.
+        Sparse gradients, for SGD, SparseAdam or Adagrad. Default: False, or as the embedding was saved.
     max_norm : float, optional
-        Rows longer than this are cut to it. A frozen table is cut once, now; a trained one by `nn.Embedding`
-        whenever rows are looked up.
+        Rows longer than this are scaled down to it. For a frozen table this is done once, at loading; for a
+        trained one `nn.Embedding` does it whenever rows are looked up.
     scale : float
-        Multiplies the vectors, once, now.
+        Multiplies the vectors, once, at loading.
     seed : int
         Of the random rows.
 
     Returns
     -------
     WordEmbedding
-        An `nn.Embedding` on its own copy of the vectors, and, as `vocab`, the vocabulary that encodes
-        sentences for it.
+        An `nn.Embedding` on its own copy of the vectors. Its `vocab` turns sentences into ids.
 
     Raises
     ------
     ConfigError
-        If a token stands twice, or an option is out of range or not for this source.
+        If a token occurs twice, or an option is out of range or does not apply to this source.
     FormatError, FileNotFoundError
-        As `w2v.load`; and if a vector is not finite, or too large for the dtype.
+        As in `w2v.load`; and if a vector is not finite, or too large for the dtype.
 
     Examples
     --------
@@ -157,18 +155,16 @@ def match_vocabulary(
     model : Embeddings or path-like
         A trained model, or a file or folder of any format that `w2v.load` opens.
     vocabulary : path-like, sequence of str, mapping of str to int, or object with `get_itos()`
-        Tokens, in the order of their ids or with them; ids are 0 to R - 1, each once. A file is a list of
-        words, JSON `{word: id}` or `[word, ...]`, or a Hugging Face `tokenizer.json`. Of its tokens the marks
-        of word starts are taken off to find the word, and pieces from within words match none.
+        Tokens in the order of their ids, or with their ids, which must be 0 to R - 1, each once. A file is
+        a list of words, JSON `{word: id}` or `[word, ...]`, or a Hugging Face `tokenizer.json`. Marks for the
+        start of a word are removed before matching; pieces from inside words match nothing.
     fold_case : bool
-        Whether a token that is no word of the model takes the vector of the most frequent word that is equal
-        to it but for letter case.
+        If a token is not a word of the model, use the most frequent word that differs only in letter case.
     padding, unknown : str, optional
-        Their tokens; by default those that tokenizer.json names, or else `<pad>`, `[PAD]` and the like, if
-        they are there. The padding row is zero and `padding_idx`.
+        Their tokens. Default: those that tokenizer.json names, else `<pad>`, `[PAD]` and the like, if they
+        are there. The padding row is zero and `padding_idx`.
     unknown_init : {"mean", "zero", "random"}
-        The rows of tokens that are no words of the model; the mean, or mean and deviation, are over the
-        matched rows.
+        Rows of tokens that are not words of the model. Mean and deviation are those of the matched rows.
     freeze, context, dtype, device, sparse, max_norm, scale, seed
         As in `load_embedding`.
 
@@ -180,7 +176,7 @@ def match_vocabulary(
     Raises
     ------
     ConfigError
-        If ids have gaps or stand twice, or no token at all is a word of the model.
+        If an id is missing or occurs twice, or no token is a word of the model.
     FormatError, FileNotFoundError
         If a file cannot be read as a model or a vocabulary.
     """
@@ -215,7 +211,7 @@ def _open(model: Embeddings | str | Path, *, context: bool) -> Embeddings:
 
 
 def _front(model: Embeddings, padding: str | None, unknown: str | None, specials: Sequence[str]) -> list[str]:
-    """Return the tokens to be put before the words."""
+    """Return the tokens that go before the words."""
     if isinstance(specials, str):
         raise ConfigError(f"specials must be a list of tokens; got the text {specials!r}")
     named = [token for token in (padding, unknown, *specials) if token is not None]

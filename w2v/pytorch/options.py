@@ -1,4 +1,4 @@
-"""How a table is made, whatever its rows: dtype, device, scale, and what `nn.Embedding` does with it."""
+"""Options of an embedding table that do not depend on its rows: dtype, device, scale, max_norm and others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from w2v.errors import ConfigError
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options that `load_embedding` and `match_vocabulary` share; they say what each means.
+    """Options that `load_embedding` and `match_vocabulary` share; `load_embedding` explains them.
 
     Raises
     ------
@@ -37,7 +37,7 @@ class TableOptions:
             raise ConfigError(f"dtype must be one of real numbers, such as torch.float32; got {self.dtype}")
 
     def or_else(self, *, freeze: bool, sparse: bool, max_norm: float | None) -> TableOptions:
-        """Return the options with these values where None was given."""
+        """Return the options with these values in place of None."""
         return replace(
             self,
             freeze=freeze if self.freeze is None else self.freeze,
@@ -52,13 +52,14 @@ class TableOptions:
 
     @property
     def cut_now(self) -> float | None:
-        """The length to cut rows to when they are loaded.
+        """The greatest length of a row, applied at loading: only for frozen tables.
 
-        `nn.Embedding` cuts in its forward pass, and so would write into a frozen table.
+        `nn.Embedding` shortens rows in its forward pass, by writing into the weight; a frozen table must not
+        be written to.
         """
         return self.max_norm if self.is_frozen else None
 
     @property
     def max_norm_in_forward(self) -> float | None:
-        """What to give to `nn.Embedding`."""
+        """The `max_norm` that `nn.Embedding` applies in its forward pass: only for trained tables."""
         return None if self.is_frozen else self.max_norm

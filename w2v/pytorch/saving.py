@@ -48,9 +48,9 @@ _STORED = {
 def save_embedding(embedding: WordEmbedding, path: str | Path) -> None:
     """Write a folder that `load_embedding` reads: whole, or not at all.
 
-    In it are `embedding.safetensors` (a tensor `weight`, of which `load_state_dict` of any `nn.Embedding` of
-    its size takes), `vocab.json` (`{token: row}`), `config.json` (freeze, padding, specials, scale, origin)
-    and, where the counts of the words are known, `counts.npy`.
+    It contains `embedding.safetensors` (one tensor, `weight`, which `load_state_dict` of any `nn.Embedding`
+    of its size accepts), `vocab.json` (`{token: row}`), `config.json` (freeze, padding, specials, scale,
+    origin) and, if the counts of the words are known, `counts.npy`.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def save_embedding(embedding: WordEmbedding, path: str | Path) -> None:
     FormatError
         If something else is there.
     ConfigError
-        If the embedding has no numbers (it is on the meta device), or a dtype that safetensors does not know.
+        If the embedding is on the meta device and so has no numbers, or safetensors does not have its dtype.
     """
     weight = _weight_to_save(embedding)
     if weight.dtype not in _STORED:
@@ -78,7 +78,7 @@ def save_checkpoint(embedding: WordEmbedding, path: str | Path) -> None:
     """Write a `.pt` file that `torch.load(path, weights_only=True)` reads: whole, or not at all.
 
     It is a dict of `weight` (Tensor (R, D)), `tokens` (list of R str), `config` (as in `save_embedding`) and
-    `counts` (Tensor of int64, or None). w2v does not read it back: a `.pt` holds a pickle.
+    `counts` (Tensor of int64, or None). w2v does not read it back: a `.pt` file is a pickle.
     """
     weight, counts = _weight_to_save(embedding), embedding.vocab.counts
     content = {
@@ -92,7 +92,7 @@ def save_checkpoint(embedding: WordEmbedding, path: str | Path) -> None:
 
 
 def open_saved(path: str | Path, options: TableOptions) -> WordEmbedding:
-    """Load a folder that `save_embedding` wrote; None among the options stands for what was saved.
+    """Load a folder that `save_embedding` wrote; an option that is None keeps its saved value.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The weight of an embedding: rows of a model, copied once into a tensor, and rows that are made up."""
+"""The weight of an embedding: rows copied once from a model, and rows initialised here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from w2v.errors import ConfigError, FormatError
 from w2v.pytorch.options import TableOptions
 from w2v.vectors.scoring import row_slices
 
-# What a row is made of that has no row in the model.
+# How to initialise a row that is not in the model.
 ZERO, MEAN, RANDOM = -1, -2, -3
 _ROWS_AT_ONCE = 1024
 INITS = {"mean": MEAN, "zero": ZERO, "random": RANDOM}
@@ -32,19 +32,18 @@ def build_table(
     sources: NDArray[np.int64],
     options: TableOptions,
 ) -> Tensor:
-    """Make a tensor of rows, of which each is copied once, a block at a time.
+    """Build the weight of an embedding; each row is copied once, block by block.
 
     Parameters
     ----------
     vectors : ndarray of float, shape (V, D)
         Unchanged; may be memory-mapped.
     sources : ndarray of int64, shape (R,)
-        Which row of `vectors` to take, or ZERO, MEAN (of the rows taken) or RANDOM (normal, with mean and
-        standard deviation of the rows taken in each dimension).
+        The row of `vectors` to copy, or ZERO, MEAN (of the copied rows) or RANDOM (normal, with mean and
+        standard deviation of the copied rows in each dimension).
     options : TableOptions
-        Rows that are taken are multiplied by `scale` first; then mean and deviation are theirs; then rows
-        longer than `cut_now` are scaled down to it. Random rows are drawn in row order. dtype is float32 by
-        default.
+        Copied rows are multiplied by `scale` first. Mean and deviation are taken after that. Then rows longer
+        than `cut_now` are scaled down to it. Random rows are drawn in row order. Default dtype: float32.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def build_table(
 
 
 class _Moments:
-    """Sums over the rows that were taken, for their mean and standard deviation."""
+    """Sums over the copied rows, for their mean and standard deviation."""
 
     def __init__(self, dimensions: int) -> None:
         self.n = 0
@@ -103,7 +102,7 @@ class _Moments:
 
 
 def _take(vectors: NDArray[np.floating[Any]], rows: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
-    """Return rows: a view where they follow each other, so that nothing is copied on the way."""
+    """Return rows; a view if they are consecutive, which saves a copy."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
         return vectors[rows[0] : rows[-1] + 1]
     return vectors[rows]
@@ -111,7 +110,7 @@ def _take(vectors: NDArray[np.floating[Any]], rows: NDArray[np.int64]) -> NDArra
 
 def _check_range(values: NDArray[np.float32], from_rows: NDArray[np.int64], dtype: torch.dtype) -> None:
     most = min(torch.finfo(dtype).max, float(np.finfo(np.float32).max))
-    # One pass without a mask; a NaN makes both comparisons false.
+    # Checked without building a mask; a NaN makes both comparisons false.
     if values.min(initial=0.0) >= -most and values.max(initial=0.0) <= most:
         return
     bad = int(np.argmin((np.abs(values) <= most).all(axis=1)))
@@ -130,7 +129,7 @@ def _cut(values: NDArray[np.float32], cut: float | None) -> None:
 
 
 def _as_array(block: Tensor) -> NDArray[np.float32] | None:
-    """Return rows of the tensor as an array that can be written, where they are float32 on the CPU."""
+    """Return rows of the tensor as a writable array, if they are float32 on the CPU."""
     return block.numpy() if block.dtype == torch.float32 and block.device.type == "cpu" else None
 
 
@@ -145,7 +144,7 @@ def _make_up(
     rng: np.random.Generator,
     cut: float | None,
 ) -> None:
-    """Fill in the rows that the model does not have."""
+    """Initialise the rows that are not in the model."""
     shape = (1, weight.shape[1])
     made: dict[int, Callable[[], NDArray[np.float64]]] = {
         ZERO: lambda: np.zeros(shape),

@@ -17,10 +17,10 @@ _INIT_DEVIATION = 0.02
 
 
 class TransformerEmbedding(nn.Module):
-    """Token ids into the input of a Transformer: token + position + segment.
+    """The input layer of a Transformer: token + position + segment.
 
     With token vectors e(t), x(i) = project(e(t_i)) · sqrt(d_model) + position(i) + segment(s_i), then layer
-    normalisation, then dropout; each part but the first only where it is asked for.
+    normalisation, then dropout. Every part except the token vectors is optional.
 
     - Vaswani et al. 2017, sections 3.4 and 3.5, is the default: scaled tokens, sinusoidal positions, dropout.
     - Devlin et al. 2019 (BERT): `scale=False, positions="learned", n_segments=2, layer_norm=True`.
@@ -30,23 +30,25 @@ class TransformerEmbedding(nn.Module):
     Parameters
     ----------
     embedding : nn.Embedding of R rows, width E
-        Frozen or not, as it comes. It is this object, not a copy.
+        Used as it is, frozen or not; not copied.
     d_model : int, optional
-        H, the width of the model; by default E. Another width than E adds a linear map without bias, whose
-        columns (rows, where H < E) are orthonormal at first, in the second case times sqrt(E / H): so lengths
-        and inner products of the pretrained vectors are kept, or kept on average, and padding stays zero.
+        H, the width of the model; by default E. If it is not E, token vectors are projected by a linear map
+        without bias. If H > E it starts with orthonormal columns, which preserves lengths and inner products
+        of the pretrained vectors; if H < E with orthonormal rows times sqrt(E / H), which preserves them on
+        average. Padding stays zero.
     max_length : int
-        The longest sequence, in tokens, where there are positions.
+        The longest sequence, in tokens, if there are positions.
     positions : {"sinusoidal", "learned"} or None
     scale : bool
-        Multiply tokens by sqrt(d_model). A sinusoidal position has the length sqrt(d_model / 2): look at the
-        lengths of your vectors, and choose so that neither drowns the other.
+        Multiply token vectors by sqrt(d_model). This is meant for rows of length about 1: a sinusoidal
+        position has length sqrt(d_model / 2). Rows that w2v has trained are longer; load them with
+        `scale=1 / model.norms.mean()`, or set this to False.
     n_segments : int
-        Rows of the segment table; 0 for none.
+        Rows of the segment table; 0 means no segments.
     layer_norm : bool
         With eps = 1e-12, as BERT.
     dropout : float
-        Probability of a zero in training.
+        Probability that an entry is set to zero in training.
 
     Raises
     ------
@@ -121,7 +123,7 @@ class TransformerEmbedding(nn.Module):
         Raises
         ------
         ConfigError
-            If the sequence is too long, or shapes do not fit.
+            If the sequence is too long, or the shapes do not match.
         TokenIdError
             If a token or segment id is out of range, on the CPU.
         """
@@ -157,7 +159,7 @@ class TransformerEmbedding(nn.Module):
         return x + look_up(segments, self.segment_table)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Score every token with the tied table: hidden · Eᵀ, through the projection where there is one.
+        """Score every token with the tied table: hidden · Eᵀ, through the projection if there is one.
 
         Parameters
         ----------
@@ -166,8 +168,8 @@ class TransformerEmbedding(nn.Module):
         Returns
         -------
         Tensor, shape (*, R)
-            Before softmax. With a projection P, (H x E), this is (hidden · P) · Eᵀ. The padding token's logit
-            is 0, and its row gets no gradient.
+            Before softmax. With a projection P (H x E), this is (hidden · P) · Eᵀ. The logit of padding is 0,
+            and its row gets no gradient.
         """
         if self.projection is not None:
             hidden = functional.linear(hidden, self.projection.weight.T)
@@ -175,7 +177,7 @@ class TransformerEmbedding(nn.Module):
 
 
 class OutputHead(nn.Module):
-    """The logits of every token, h · Eᵀ, on the weight of an embedding: tied, or of the context vectors.
+    """An output layer that shares the weight of an embedding: logits h · Eᵀ of every token.
 
     Parameters
     ----------
@@ -238,6 +240,6 @@ def _near_isometry(width: int, d_model: int, like: Tensor) -> nn.Linear:
 def _tied(hidden: Tensor, embedding: nn.Embedding) -> Tensor:
     logits = functional.linear(hidden, embedding.weight)
     if embedding.padding_idx is not None:
-        # Zero it is, as the row is; written, it also keeps the gradient from that row, so that it stays zero.
+        # It is zero already, because the row is. Writing it stops the gradient, so the row stays zero.
         logits[..., embedding.padding_idx] = 0
     return logits

@@ -24,19 +24,19 @@ _LACKING = -1
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sentences as ids, and what was lost on the way; unpacks as `ids, mask`.
+    """Sentences as ids, and what was unknown or cut off; unpacks as `ids, mask`.
 
-    By itself or among other values it goes through a `DataLoader` (also with `pin_memory=True`),
-    `transformers.Trainer` and Lightning, which call its `pin_memory` and `to`.
+    It can be returned from a `DataLoader`'s collate function, alone or among other values (also with
+    `pin_memory=True`): `DataLoader`, `transformers.Trainer` and Lightning call its `pin_memory` and `to`.
 
     Attributes
     ----------
     ids : Tensor of int64, shape (batch, length)
         0 <= id < rows of the table. `length` is that of the longest sentence, unless it was fixed.
     mask : Tensor of bool, shape (batch, length)
-        True where a token stands, False where there is padding.
+        True for tokens, False for padding.
     unknown : Counter of str
-        Tokens without a row, which got the id of the unknown token, and how often each occurred.
+        Tokens without a row, and how often each occurred. They got the id of the unknown token.
     n_truncated : int
         Tokens that were cut off.
     """
@@ -80,20 +80,20 @@ class Vocabulary:
     Parameters
     ----------
     tokens : sequence of str, length R
-        Distinct, in row order: the `n_specials` tokens that were put in front, then the words of the model,
-        so that word i of the model is row i + n_specials.
+        Distinct, in row order: first `n_specials` special tokens, then the words of the model, so that
+        word i of the model is row i + n_specials.
     padding_id : int, optional
         Row of the padding token.
     unknown_id : int, optional
-        Row that stands for every token without a row of its own.
+        Row for every token that has no row of its own.
     n_specials : int
-        How many rows stand before the words.
+        Number of rows before the words.
     lowercase : bool
         Whether `encode` lower-cases the tokens, as the corpus of the model was.
     reading : Reading, optional
         How the corpus of the model was read: text is cut likewise. By default as by `str.split()`.
     counts : ndarray of int64, shape (R,), optional
-        Corpus counts, in tokens; 0 for the tokens that were put in front.
+        Corpus counts, in tokens; 0 for special tokens.
 
     Raises
     ------
@@ -130,7 +130,7 @@ class Vocabulary:
         return f"Vocabulary({len(self)} tokens, {places})"
 
     def __deepcopy__(self, memo: object) -> Vocabulary:
-        # It never changes, so a copy of a network shares it: a million words would take 0.2 GB.
+        # Immutable, so copies of a network share it: a million words take 0.2 GB.
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Vocabulary:
         Raises
         ------
         ConfigError
-            If a token stands twice.
+            If a token occurs twice.
         """
         index = {token: row for row, token in enumerate(self.tokens)}
         if len(index) != len(self.tokens):
@@ -163,16 +163,16 @@ class Vocabulary:
 
     @property
     def unknown(self) -> str | None:
-        """The token that stands for those without a row."""
+        """The token for words without a row."""
         return None if self.unknown_id is None else self.tokens[self.unknown_id]
 
     def token_id(self, token: str) -> int:
-        """Return the id of a token, that of the unknown token if it has none.
+        """Return the id of a token, or that of the unknown token.
 
         Raises
         ------
         UnknownWordError
-            If it has none and there is no unknown token.
+            If the token has no row and there is no unknown token.
         """
         row = self.index.get(token, self.unknown_id)
         if row is None:
@@ -194,32 +194,32 @@ class Vocabulary:
         Parameters
         ----------
         sentences : iterable of str or of sequences of str
-            Text is cut into tokens as the corpus of the model was (by default as by `str.split()`); token
-            lists are taken as they are.
+            Text is split into tokens as the corpus of the model was (by default `str.split()`); token lists
+            are used as they are.
         max_length : int, optional
-            Cut longer sentences to so many tokens.
+            Longer sentences are cut to this number of tokens.
         truncate : {"right", "left"}
-            The side to cut off: "right" keeps the beginning.
+            The side that is cut off: "right" keeps the beginning.
         pad : {"right", "left"}
-            The side to fill up to the longest sentence.
+            The side that is padded to the length of the longest sentence.
         fixed_length : bool
-            Fill up to `max_length`, whatever the longest sentence.
+            Pad to `max_length`, even if all sentences are shorter.
         device : optional
-            Where the tensors go.
+            Device of the tensors.
 
         Returns
         -------
         Batch
-            `ids` (batch, length) int64 and `mask` (batch, length) bool; unpacks as the two. No sentence gives
-            shape (0, 0), an empty sentence a row of padding. Its `unknown` counts the tokens without a row.
+            Unpacks into `ids` (batch, length) int64 and `mask` (batch, length) bool. An empty list gives
+            shape (0, 0), an empty sentence a row of padding. `unknown` counts the tokens without a row.
 
         Raises
         ------
         ConfigError
-            If `sentences` is a single text, an option makes no sense, or sentences of different lengths meet
-            a table without padding.
+            If `sentences` is a single text, an option is out of range, or sentences have different lengths
+            and the table has no padding row.
         UnknownWordError
-            If a token has no row and the table no unknown token.
+            If a token has no row and there is no unknown token.
         """
         if max_length is not None and max_length < 1:
             raise ConfigError(f"max_length must be at least 1; got {max_length}")
@@ -259,7 +259,7 @@ class Vocabulary:
         return ids, mask, unknown
 
     def _count_unknown(self, rows: list[list[str]], found: NDArray[np.int64]) -> Counter[str]:
-        """Count the tokens without a row, and give them the unknown token's id."""
+        """Count the tokens without a row, and replace their ids by that of the unknown token."""
         lacking = found == _LACKING
         if not lacking.any():
             return Counter()
@@ -270,7 +270,7 @@ class Vocabulary:
         return unknown
 
     def decode(self, ids: Tensor) -> list[list[str]]:
-        """Turn ids back into tokens, padding left out.
+        """Turn ids back into tokens, without padding.
 
         Parameters
         ----------
@@ -293,10 +293,10 @@ class Vocabulary:
         return [[self.tokens[row] for row in rows if row != self.padding_id] for rows in ids.tolist()]
 
     def check_ids(self, ids: Tensor) -> None:
-        """Raise TokenIdError, with id, place and range, if an id has no row.
+        """Raise TokenIdError, with id, position and range, if an id has no row.
 
-        On the CPU the table itself does so; on an accelerator, where a bad id ends the process, ask first.
-        It waits for the device.
+        On the CPU the table does this by itself. On a GPU torch fails with a device-side assert that names no
+        id, so call this first. It waits for the device.
         """
         check_ids(ids, len(self))
 
