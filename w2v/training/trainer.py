@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from w2v.config import TrainConfig
 from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus
 from w2v.errors import CorpusError, TrainingError
+from w2v.system import compiling
 from w2v.training.cpu import block_kernels as kernels
 from w2v.training.cpu import exact_kernels
 from w2v.training.cpu.arguments import EXACT_SHIFT, Job, Plan, Scratch, Shape, Tables
@@ -101,10 +101,8 @@ def train_weights(
 
 
 def is_missing(config: TrainConfig) -> bool:
-    """Say whether numba has a cache and the kernel is not in it, whatever the vector size."""
-    kernel = _KERNELS[config.model, config.kernel]
-    folder = kernel.stats.cache_path
-    return folder is not None and not any(Path(folder).glob(f"*.{kernel.__name__}-*.nbi"))
+    """Say whether a run's kernel could be kept compiled, and is not, whatever the vector size."""
+    return compiling.is_missing(_KERNELS[config.model, config.kernel])
 
 
 def compile_kernel(config: TrainConfig) -> None:

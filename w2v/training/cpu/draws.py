@@ -5,9 +5,6 @@ alone, never on which worker runs it. In this order: one draw a token of the voc
 for the exact kernels, at each centre one draw for the window (if it shrinks) and K draws a pair (CBOW: a
 centre) for the negatives; for the block kernels one draw a centre for the windows (CBOW, if they shrink),
 then for each of M strata one draw and one more a block for the negatives.
-
-numba does not see an edit of this file when it looks for cached kernels: edit `kernels.py` and
-`exact_kernels.py` too.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls

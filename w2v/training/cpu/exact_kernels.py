@@ -1,8 +1,4 @@
-"""The exact kernels, one update a pair as in word2vec.c: the yardstick. Signature: `kernels`; draws: `draws`.
-
-numba does not see an edit of `draws.py` or `lanes.py` when it looks for these kernels in its cache: edit this
-file too.
-"""
+"""The exact kernels, one update a pair as in word2vec.c: the yardstick. Signature: `block_kernels`."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 # numba infers the types: one source serves float32 and float64.

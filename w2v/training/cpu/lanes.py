@@ -1,8 +1,7 @@
 """SIMD for numba: some numbers (`Lanes`) and runs of them (rows) as values, loaded from plain addresses.
 
 Sixteen numbers where the processor has AVX-512, eight elsewhere; LLVM turns them into the machine's own
-vector registers. Used by the kernels only. numba does not see an edit of this file when it looks for cached
-kernels: edit `kernels.py` and `exact_kernels.py` too.
+vector registers. Used by the kernels only.
 """
 
 # mypy: allow-untyped-calls
