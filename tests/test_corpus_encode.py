@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
+from w2v.corpus.ids.build_corpus import encode_source
 from w2v.corpus.ids.cache import Cache
-from w2v.corpus.ids.encoder import encode_source
 from w2v.errors import ConfigError, CorpusError
 from w2v.vectors.vocab import Vocab
 

@@ -102,7 +102,7 @@ def test_an_error_in_a_process_comes_through() -> None:
 @pytest.mark.parametrize("code", ["exit(3)", "import sys; sys.stdin.readline(); sys.exit(3)"])
 def test_a_process_that_dies_is_an_error(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     command = [sys.executable, "-c", code]
-    monkeypatch.setattr("w2v.corpus.pool.python_command", lambda module, arguments: command)
+    monkeypatch.setattr("w2v.corpus.ids.pool.python_command", lambda module, arguments: command)
     with pytest.raises(CorpusError, match="ended by itself"):
         list(encode_parts(parts_of(4), CorpusConfig(tokenizer="words"), workers=2, alone_seconds=0))
 

@@ -76,8 +76,8 @@ def encode(
     """
     if isinstance(source, EncodedCorpus):
         return source
+    from w2v.corpus.ids.build_corpus import encode_source
     from w2v.corpus.ids.cache import open_cache
-    from w2v.corpus.ids.encoder import encode_source
     from w2v.corpus.ids.pool import usable_cores
 
     return encode_source(

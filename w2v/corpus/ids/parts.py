@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from w2v.config import CorpusConfig
 from w2v.corpus.ids.encoded_corpus import Types
-from w2v.corpus.read.readers import Block
+from w2v.corpus.read.opened_file import Block
 from w2v.corpus.read.wiki import page_text
 from w2v.corpus.tokens.tokenizers import Cutter
 from w2v.errors import CorpusError

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
-from w2v.corpus.ids.advice import advice_on_types
 from w2v.corpus.ids.cache import Cache, signature
 from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, map_array, open_entry, write_stream
 from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Progress, Types
@@ -26,8 +25,9 @@ from w2v.corpus.ids.parts import cut_into_parts
 from w2v.corpus.ids.pool import encode_parts
 from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
 from w2v.corpus.ids.type_table import Scanner, TypeTable, lowered
+from w2v.corpus.ids.uncut_text import advice_on_types
 from w2v.corpus.read.files import TextFile, find_files
-from w2v.corpus.read.readers import Block, is_scanned_as_is, kind_of_file, read_blocks
+from w2v.corpus.read.opened_file import Block, is_scanned_as_is, kind_of_file, read_blocks
 from w2v.corpus.read.remote import is_url
 from w2v.corpus.read.tally import Tally
 from w2v.corpus.read.wiki import page_text
