@@ -23,7 +23,6 @@ import numpy as np
 from w2v.bench.report import Machine, load
 from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus
-from w2v.corpus.ids.encoded_corpus import CorpusReport
 from w2v.training.model import train_model
 from w2v.vectors.vocab import Vocab
 
@@ -61,7 +60,7 @@ def zipf_corpus(n_words: int) -> EncodedCorpus:
     offsets = np.arange(0, N_TOKENS + 1, SENTENCE, dtype=np.int64)
     counts = np.maximum(1, np.rint(NOMINAL_TOKENS * shares)).astype(np.int64)
     words = [str(word) for word in range(n_words)]
-    return EncodedCorpus(Vocab(words, counts), tokens, offsets, n_words, "zipf", CorpusReport())
+    return EncodedCorpus.from_ids(Vocab(words, counts), tokens, offsets, "zipf")
 
 
 def points(cores: int, only: Sequence[str]) -> Iterator[Point]:

@@ -385,3 +385,21 @@ def test_memory_is_flat_in_the_length_of_a_line(tmp_path: Path) -> None:
     assert large[:2] == [1, 18_600_000]
     unit = 1024 if sys.platform != "darwin" else 1
     assert (large[2] - small[2]) * unit < 32_000_000, (small, large)  # the text is 105 MB; measured: 12 MB
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_another_vocabulary_can_be_selected(tmp_path: Path, keep: bool) -> None:
+    given = Vocab(["or", "to"], np.zeros(2, np.int64))
+    path = write(tmp_path, a="to be or\nnot to be\n") / "a"
+    for first in (ALL, VocabConfig(min_count=2), given):
+        corpus = encode(path, vocab=first, cache=keep, cache_dir=tmp_path / "cache")
+        everything = corpus.select(ALL)
+        assert decoded(everything) == [["to", "be", "or"], ["not", "to", "be"]]
+        assert everything.types.words() == everything.vocab.words == ["to", "be", "or", "not"]
+        assert corpus.select(VocabConfig(min_count=2)).vocab.words == ["to", "be"]
+        chosen = corpus.select(given)
+        assert decoded(chosen) == [["to", None, "or"], [None, "to", None]]
+        assert chosen.vocab.counts.tolist() == [1, 2]
+        assert not chosen.tokens.flags.writeable
+        with pytest.raises(CorpusError, match="no word occurs 9 times"):
+            corpus.select(VocabConfig(min_count=9))

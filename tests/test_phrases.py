@@ -97,6 +97,7 @@ def test_passes_are_gensims(sentences: list[list[str]], connectors: str) -> None
 def test_a_longer_text_in_small_pieces(connectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(phrases_module, "_PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(phrases_module, "_TOKENS_AT_ONCE", 11)
+    monkeypatch.setattr("w2v.corpus.ids.encoded_corpus._TOKENS_AT_ONCE", 11)
     monkeypatch.setattr(phrases_module, "_FIRST_SLOTS", 4)
     generator = np.random.default_rng(1)
     words = [*WORDS, *(f"w{number}" for number in range(200))]
@@ -192,7 +193,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_words_with_white_space_cannot_be_written(tmp_path: Path) -> None:
-    from w2v.corpus.phrases import write_sentences
+    from w2v.corpus.tools.write_text import write_sentences
 
     with pytest.warns(UserWarning, match="white space"):
         corpus = read([["a b", "c"]])

@@ -108,7 +108,7 @@ def wiki(output: Path, **values: Any) -> None:
       w2v corpus wiki enwiki-latest-pages-articles.xml.bz2 -o text
       w2v corpus wiki dump.xml.bz2 --tokenizer words --lowercase --sentences split -o text
     """
-    from w2v.corpus.phrases import write_sentences
+    from w2v.corpus.tools.write_text import write_sentences
     from w2v.files.atomic import new_file
 
     tokenizer = values["tokenizer"] or "whitespace"

@@ -44,7 +44,7 @@ def phrases(output: Path | None, top: int | None, as_json: bool, **values: Any) 
 
 
 def _write(output: Path, values: dict[str, Any]) -> None:
-    from w2v.corpus.phrases import write_sentences
+    from w2v.corpus.tools.write_text import write_sentences
     from w2v.files.atomic import new_file
 
     corpus = read_everything(values)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus import EncodedCorpus
-from w2v.corpus.phrases import write_sentences
+from w2v.corpus.tools.write_text import write_sentences
 from w2v.errors import ConfigError
 
 # word2vec.c's limit. gensim's is 10,000, but it trains on no more than 10,000 words of a batch, and puts one

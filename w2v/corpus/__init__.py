@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
-from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Progress
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, ReadingProgress
 from w2v.vectors.vocab import Vocab
 
-__all__ = ["CorpusReport", "EncodedCorpus", "Progress", "Source", "encode"]
+__all__ = ["CorpusReport", "EncodedCorpus", "ReadingProgress", "Source", "encode"]
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 Source: TypeAlias = "PathLike | Sequence[PathLike] | Iterable[Sequence[str]] | EncodedCorpus"
@@ -25,7 +25,7 @@ def encode(
     workers: int | None = None,
     cache_dir: PathLike | None = None,
     cache: bool = True,
-    progress: Progress | None = None,
+    progress: ReadingProgress | None = None,
 ) -> EncodedCorpus:
     """Read a corpus once and encode it as ids.
 

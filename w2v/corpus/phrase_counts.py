@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.corpus.ids.scan import I32, I64, U8, U64, prefetch
+from w2v.corpus.ids.scan import I32, I64, U64, prefetch
 from w2v.system.compiling import byte_helper, byte_kernel
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -243,29 +243,3 @@ def join_phrases(
                 n_out += 1
         out_ends[sentence - first_sentence] = n_out
     return n_out
-
-
-@byte_kernel
-def write_sentences(
-    tokens: I32, offsets: I64, first: int, last: int, blob: U8, word_offsets: I64, out: U8
-) -> int:
-    """Write sentences as text: words with a space between, a line feed behind each sentence.
-
-    Returns
-    -------
-    int
-        Bytes written.
-
-    **Updates** out.
-    """
-    end = 0
-    for sentence in range(first, last):
-        for position in range(offsets[sentence], offsets[sentence + 1]):
-            word = tokens[position]
-            for byte in range(word_offsets[word], word_offsets[word + 1]):
-                out[end] = blob[byte]
-                end += 1
-            out[end] = np.uint8(32)
-            end += 1
-        out[end - 1] = np.uint8(10)
-    return end

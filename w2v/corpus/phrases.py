@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from w2v.config import PhraseConfig
 from w2v.corpus import phrase_counts as kernels
 from w2v.corpus.ids.cache import Cache
 from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, open_entry
-from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Types
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, sentence_ranges
 from w2v.corpus.ids.type_table import TypeTable
+from w2v.corpus.ids.word_types import Types
 from w2v.errors import ConfigError, CorpusError
 
 _PAIRS_AT_ONCE = 1 << 17
@@ -73,7 +74,7 @@ def joined_entry(entry: Entry, config: PhraseConfig, cache: Cache) -> Iterator[E
                 raise CorpusError(f"{place}: something has removed or damaged the corpus; run again")
             entry = made
         if cache.keeps:
-            published = open_entry(cache.publish(entry.folder, fingerprint))
+            published = open_entry(cache.publish(place, fingerprint))
             cache.remember(key, fingerprint, CorpusReport(), ())
             entry = published or entry
         yield entry
@@ -85,29 +86,19 @@ def find_phrases(corpus: EncodedCorpus, config: PhraseConfig) -> list[Phrase]:
     Parameters
     ----------
     corpus : EncodedCorpus
-        With all its words: read with `VocabConfig(min_count=1)`.
     config : PhraseConfig
     """
-    types = types_of(corpus)
+    types = corpus.types
     is_connector = _connector_flags(types, config)
-    pairs = count_pairs(corpus.tokens, corpus.offsets, is_connector)
-    found = score_pairs(pairs, types.counts, is_connector, len(corpus.tokens), config)
+    pairs = count_pairs(corpus.type_ids, corpus.offsets, is_connector)
+    found = score_pairs(pairs, types.counts, is_connector, corpus.n_tokens, config)
     runs = _runs(pairs.nodes)
-    words = corpus.vocab.words
     return [
-        Phrase(tuple(words[row] for row in _word_rows(pairs, slot, runs)), count, score)
+        Phrase(tuple(_words(types, _word_rows(pairs, slot, runs))), count, score)
         for slot, count, score in zip(
             found.slots.tolist(), found.counts.tolist(), found.scores.tolist(), strict=True
         )
     ]
-
-
-def types_of(corpus: EncodedCorpus) -> Types:
-    """Return the words of a corpus that was read with all of them as types."""
-    encoded = [word.encode() for word in corpus.vocab.words]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
-    return Types(np.frombuffer(b"".join(encoded), np.uint8), offsets, corpus.vocab.counts)
 
 
 def count_pairs(
@@ -199,34 +190,6 @@ def connector_words(name: str) -> frozenset[str]:
         raise ConfigError(f"{name}: connector words must be UTF-8 text ({error})") from None
 
 
-def write_sentences(corpus: EncodedCorpus, file: BinaryIO) -> None:
-    """Write a corpus as text, words with a space between, a sentence a line.
-
-    Parameters
-    ----------
-    corpus : EncodedCorpus
-        With all its words.
-    file : binary file
-
-    Raises
-    ------
-    CorpusError
-        If a word holds white space, so that it would come back as several.
-    """
-    for word in corpus.vocab.words:
-        if word.split() != [word]:
-            raise CorpusError(f"the word {word[:60]!r} holds white space, so it cannot stand in text")
-    types = types_of(corpus)
-    lengths = np.diff(types.offsets)
-    for first, last in _ranges(corpus.offsets):
-        tokens = corpus.tokens[corpus.offsets[first] : corpus.offsets[last]]
-        out = np.empty(int(lengths[tokens].sum()) + len(tokens), np.uint8)
-        n_bytes = kernels.write_sentences(
-            corpus.tokens, corpus.offsets, first, last, types.blob, types.offsets, out
-        )
-        file.write(out[:n_bytes].data)
-
-
 def _join(entry: Entry, config: PhraseConfig, folder: Path) -> str:
     """Write an entry in which the phrases of one pass are joined; return its fingerprint."""
     is_connector = _connector_flags(entry.types, config)
@@ -236,7 +199,7 @@ def _join(entry: Entry, config: PhraseConfig, folder: Path) -> str:
     n_types = len(entry.types.counts)
     n_joined = np.zeros(n_types + len(found.slots), np.int64)
     with StreamWriter(folder) as writer:
-        for first, last in _ranges(entry.offsets):
+        for first, last in sentence_ranges(entry.offsets):
             out = np.empty(int(entry.offsets[last] - entry.offsets[first]), np.int32)
             ends = np.empty(last - first, np.int64)
             n_out = kernels.join_phrases(
@@ -258,7 +221,7 @@ def _join(entry: Entry, config: PhraseConfig, folder: Path) -> str:
 
 
 def _phrase_table(pairs: Pairs, found: Found) -> NDArray[np.uint64]:
-    """Return the table that `join_phrases` asks."""
+    """Return the hash table in which `join_phrases` looks up pairs."""
     n_slots = 1 << max(4, (2 * len(found.slots)).bit_length())
     chosen = pairs.table[found.slots].copy()
     numbers = np.arange(1, len(chosen) + 1, dtype=np.uint64)
@@ -273,34 +236,18 @@ def _joined_types(
     types: Types, pairs: Pairs, found: Found, counts: NDArray[np.int64], delimiter: str
 ) -> tuple[Types, NDArray[np.int32]]:
     """Return the types that are left and the phrases, equal words being one, and which each id became."""
+    n_types = len(types.counts)
     runs = _runs(pairs.nodes)
+    words_left, phrases_left = np.flatnonzero(counts[:n_types]), np.flatnonzero(counts[n_types:])
+    names = [
+        delimiter.join(_words(types, _word_rows(pairs, slot, runs)))
+        for slot in found.slots[phrases_left].tolist()
+    ]
     table = TypeTable()
-    names = []
-    for slot, count in zip(found.slots.tolist(), counts[len(types.counts) :].tolist(), strict=True):
-        words = _words(types, _word_rows(pairs, slot, runs)) if count else [""]
-        names.append(delimiter.join(words).encode())
-    everything = Types(
-        np.concatenate([types.blob, np.frombuffer(b"".join(names), np.uint8)]),
-        np.concatenate(
-            [types.offsets, types.offsets[-1] + np.cumsum([len(name) for name in names], dtype=np.int64)]
-        ),
-        counts,
-    )
-    left = np.flatnonzero(counts)
-    kept = _selected(everything, left)
     merged = np.zeros(len(counts), np.int32)
-    merged[left] = table.merge(kept)
+    merged[words_left] = table.merge(types._replace(counts=counts[:n_types]).take(words_left))
+    merged[n_types + phrases_left] = table.merge(Types.from_words(names, counts[n_types + phrases_left]))
     return table.types, merged
-
-
-def _selected(types: Types, rows: NDArray[np.int64]) -> Types:
-    from w2v.corpus.ids.scan import gather_words
-
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(np.diff(types.offsets)[rows], out=offsets[1:])
-    blob = np.empty(offsets[-1], np.uint8)
-    gather_words(types.blob, types.offsets, rows, blob)
-    return Types(blob, offsets, types.counts[rows])
 
 
 def _connector_flags(types: Types, config: PhraseConfig) -> NDArray[np.bool_]:
@@ -332,14 +279,3 @@ def _word_rows(pairs: Pairs, slot: int, runs: dict[int, tuple[int, ...]]) -> tup
 
 def _words(types: Types, rows: Sequence[int]) -> list[str]:
     return [types.words(row, row + 1)[0] for row in rows]
-
-
-def _ranges(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut the sentences into ranges of some thousand tokens; one sentence at least."""
-    n_sentences = len(offsets) - 1
-    first = 0
-    while first < n_sentences:
-        last = int(np.searchsorted(offsets, offsets[first] + _TOKENS_AT_ONCE, side="right")) - 1
-        last = min(max(last, first + 1), n_sentences)
-        yield first, last
-        first = last

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.config import TrainConfig
-from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus
+from w2v.corpus.ids.encoded_corpus import EncodedCorpus
 from w2v.errors import CorpusError, TrainingError
 from w2v.system import compiling
 from w2v.training.cpu import block_kernels as kernels
@@ -109,7 +109,7 @@ def compile_kernel(config: TrainConfig) -> None:
     """Compile the kernel of a run, or load it from the cache; it depends on model, kernel and vector size."""
     vocab = Vocab(["a", "b"], np.ones(2, np.int64))
     tokens, offsets = np.arange(2, dtype=np.int32), np.array([0, 2], np.int64)
-    _Run.prepare(EncodedCorpus(vocab, tokens, offsets, 2, "", CorpusReport()), config.resolved(2))
+    _Run.prepare(EncodedCorpus.from_ids(vocab, tokens, offsets), config.resolved(2))
 
 
 @dataclass(frozen=True)

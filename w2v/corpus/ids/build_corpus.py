@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 import os
-import secrets
 import stat
 from collections.abc import Generator, Mapping, Sequence, Set
 from contextlib import closing
@@ -15,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
 from w2v.corpus.ids.cache import Cache, signature
-from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, map_array, open_entry, write_stream
-from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, Progress, Types
+from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, open_entry
+from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, ReadingProgress, select_words
 from w2v.corpus.ids.parts import cut_into_parts
 from w2v.corpus.ids.pool import encode_parts
 from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
 from w2v.corpus.ids.type_table import Scanner, TypeTable, lowered
 from w2v.corpus.ids.uncut_text import advice_on_types
+from w2v.corpus.ids.word_types import Types
 from w2v.corpus.read.files import TextFile, find_files
 from w2v.corpus.read.opened_file import Block, is_scanned_as_is, kind_of_file, read_blocks
 from w2v.corpus.read.remote import is_url
@@ -46,7 +44,7 @@ def encode_source(
     vocab: VocabConfig | Vocab,
     *,
     cache: Cache,
-    progress: Progress | None,
+    progress: ReadingProgress | None,
     phrases: PhraseConfig | None = None,
     workers: int = 1,
     block_bytes: int = _BLOCK_BYTES,
@@ -96,38 +94,18 @@ def _finished(
     for line in advice_on_types(entry.types, reading):
         _log.warning("%s", line)
     if phrases is None or not phrases.phrases:
-        return select(entry, vocab, report, reading)
+        return _selected(entry, vocab, report, reading)
     from w2v.corpus.phrases import joined_entry
 
     with joined_entry(entry, phrases, cache) as joined:
         reading = {**reading, "phrases": dataclasses.asdict(phrases)}
-        return select(joined, vocab, report, reading)
+        return _selected(joined, vocab, report, reading)
 
 
-def select(
+def _selected(
     entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport, reading: Mapping[str, Any]
 ) -> EncodedCorpus:
-    """Cut an encoded corpus to a vocabulary.
-
-    Parameters
-    ----------
-    entry : Entry
-    vocab : VocabConfig or Vocab
-        Which of the most frequent words to take, or the words themselves in their order.
-    report : CorpusReport
-    reading : mapping
-
-    Raises
-    ------
-    CorpusError
-        If no word is left.
-    """
-    if isinstance(vocab, Vocab):
-        tokens, selected = _renumbered(entry, vocab)
-    else:
-        tokens, selected = entry.tokens, _most_frequent(entry, vocab)
-    n_types = len(entry.types.counts)
-    return EncodedCorpus(selected, tokens, entry.offsets, n_types, entry.fingerprint, report, reading)
+    return EncodedCorpus(*select_words(entry, vocab), entry.offsets, entry, report, reading)
 
 
 def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
@@ -170,7 +148,7 @@ class _Run:
     as_is: bool
     reading: Mapping[str, Any]
     cache: Cache
-    progress: Progress | None
+    progress: ReadingProgress | None
     workers: int
     block_bytes: int
 
@@ -243,7 +221,7 @@ class _Run:
 class _Bytes:
     """Counts the bytes of all files read so far for a progress bar."""
 
-    def __init__(self, files: Sequence[TextFile], progress: Progress | None) -> None:
+    def __init__(self, files: Sequence[TextFile], progress: ReadingProgress | None) -> None:
         self._progress = progress
         sizes = [file.size for file in files]
         self._total = sum(size for size in sizes if size is not None) if None not in sizes else None
@@ -265,41 +243,3 @@ def _encode_python(sentences: Any, config: CorpusConfig, folder: Path) -> Corpus
         raise CorpusError(f"no words in the sentences from Python: {n_blank} sentences, all empty")
     finish_entry(folder, types)
     return CorpusReport(blank=n_blank)
-
-
-def _most_frequent(entry: Entry, config: VocabConfig) -> Vocab:
-    counts = entry.types.counts
-    n_words = int(np.searchsorted(-counts, -config.min_count, side="right"))
-    if n_words == 0:
-        [word] = entry.types.words(0, 1)
-        raise CorpusError(
-            f'no word occurs {config.min_count} times (most frequent: {counts[0]}, "{word[:60]}"); '
-            "lower --min-count"
-        )
-    if config.max_vocab is not None:
-        n_words = min(n_words, config.max_vocab)
-    return Vocab(entry.types.words(0, n_words), np.array(counts[:n_words]))
-
-
-def _renumbered(entry: Entry, given: Vocab) -> tuple[NDArray[np.int32], Vocab]:
-    """Return the tokens as rows of a given vocabulary (V for all others), and it with its counts here."""
-    n_types, n_words = len(entry.types.counts), len(given)
-    row_of = np.empty(n_types, np.int32)
-    for start in range(0, n_types, _WORDS_AT_ONCE):
-        stop = min(start + _WORDS_AT_ONCE, n_types)
-        row_of[start:stop] = [given.index.get(word, n_words) for word in entry.types.words(start, stop)]
-    counts = np.zeros(n_words + 1, np.int64)
-    counts[row_of] = entry.types.counts
-    if not counts[:-1].any():
-        raise CorpusError(f"none of the {n_words} words of the given vocabulary is in the corpus")
-    counts = counts[:-1].copy()
-    digest = hashlib.sha256("\0".join(given.words).encode(errors="surrogatepass"))
-    path = entry.folder / f"rows-{digest.hexdigest()}.i32"
-    if not path.exists() or path.stat().st_size != entry.tokens.nbytes:
-        temporary = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
-        try:
-            write_stream(entry, temporary, row_of)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    return map_array(path, np.int32), Vocab(given.words, counts)

@@ -70,13 +70,14 @@ class Cache:
         try:
             record = json.loads(self._record(key).read_bytes())
             report = CorpusReport(**record["report"])
-            entry = open_entry(self._entry(str(record["fingerprint"])))
+            folder = self._entry(str(record["fingerprint"]))
+            entry = open_entry(folder)
         except (OSError, ValueError, TypeError, KeyError):
             return None
         if entry is None:
             return None
         with contextlib.suppress(OSError):
-            os.utime(entry.folder)
+            os.utime(folder)
         return entry, dataclasses.replace(report, from_cache=True)
 
     @contextmanager

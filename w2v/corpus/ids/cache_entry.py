@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.corpus.ids.encoded_corpus import Types
+from w2v.corpus.ids.word_types import Types
 
 FORMAT_VERSION = 1
 _META = "meta.json"
@@ -65,9 +67,21 @@ class StreamWriter:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """An encoded corpus, memory-mapped: `types` in falling order of count, and `tokens` as rows of them."""
+    """An encoded corpus with all its words, memory-mapped.
 
-    folder: Path
+    Attributes
+    ----------
+    folder : Path or None
+        Its place in the cache, or a temporary folder that may be gone; None for a corpus made of ids.
+    types : Types
+        In falling order of count.
+    tokens : ndarray of int32, shape (N,)
+        Rows of `types`.
+    offsets : ndarray of int64, shape (S + 1,)
+    fingerprint : str
+    """
+
+    folder: Path | None
     types: Types
     tokens: NDArray[np.int32]
     offsets: NDArray[np.int64]
@@ -94,7 +108,7 @@ def finish_entry(folder: Path, types: Types, merged: NDArray[np.int32] | None = 
     order = np.argsort(-types.counts, kind="stable")
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    ranked = _in_order(types, order)
+    ranked = types.take(order)
     n_tokens = int(types.counts.sum())
     digest = hashlib.sha256(f"w2v corpus: {len(order)} types, {n_tokens} tokens\n".encode())
     with _naming(folder):
@@ -120,8 +134,8 @@ def open_entry(folder: Path) -> Entry | None:
     if meta is None:
         return None
     try:
-        arrays = {name: map_array(folder / name, dtype) for name, dtype in _DTYPES.items()}
-        blob = map_array(folder / "words.utf8", np.uint8)
+        arrays = {name: _map_array(folder / name, dtype) for name, dtype in _DTYPES.items()}
+        blob = _map_array(folder / "words.utf8", np.uint8)
     except (OSError, ValueError):
         return None
     types = Types(blob, arrays["word_offsets.i64"], arrays["counts.i64"])
@@ -143,16 +157,42 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-def write_stream(entry: Entry, path: Path, row_of: NDArray[np.int32]) -> None:
-    """Write the entry's tokens in another numbering: row_of[rank], int32, shape (n_types,)."""
-    with _naming(entry.folder), path.open("xb") as file:
-        for start in range(0, len(entry.tokens), _BLOCK):
-            file.write(row_of[entry.tokens[start : start + _BLOCK]].data)
-        file.flush()
-        os.fsync(file.fileno())
+def renumbered_tokens(entry: Entry, row_of: NDArray[np.int32], name: str) -> NDArray[np.int32]:
+    """Return the entry's tokens in another numbering, mapped from a file that later calls find again.
+
+    Parameters
+    ----------
+    entry : Entry
+        Its folder keeps the file; where that is gone or never was, a temporary file serves.
+    row_of : ndarray of int32, shape (n_types,)
+        The new id of each type.
+    name : str
+        Of the numbering.
+    """
+    if entry.folder is None or not entry.folder.exists():
+        with tempfile.TemporaryFile() as file:
+            _write_renumbered(file, entry.tokens, row_of)
+            return np.asarray(np.memmap(file, np.int32, "r"))
+    path = entry.folder / f"rows-{name}.i32"
+    if not path.exists() or path.stat().st_size != entry.tokens.nbytes:
+        temporary = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
+        try:
+            with _naming(entry.folder), temporary.open("xb") as file:
+                _write_renumbered(file, entry.tokens, row_of)
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return _map_array(path, np.int32)
 
 
-def map_array(path: Path, dtype: Any) -> NDArray[Any]:
+def _write_renumbered(file: Any, tokens: NDArray[np.int32], row_of: NDArray[np.int32]) -> None:
+    for start in range(0, len(tokens), _BLOCK):
+        file.write(row_of[tokens[start : start + _BLOCK]].data)
+    file.flush()
+
+
+def _map_array(path: Path, dtype: Any) -> NDArray[Any]:
     """Map a file as a read-only array."""
     return np.asarray(np.memmap(path, dtype, "r"))
 
@@ -166,16 +206,6 @@ def _naming(folder: Path) -> Iterator[None]:
         if error.filename is not None:
             raise
         raise type(error)(error.errno, error.strerror, str(folder)) from error
-
-
-def _in_order(types: Types, order: NDArray[np.int64]) -> Types:
-    from w2v.corpus.ids.scan import gather_words
-
-    offsets = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(np.diff(types.offsets)[order], out=offsets[1:])
-    blob = np.empty(offsets[-1], np.uint8)
-    gather_words(types.blob, types.offsets, order, blob)
-    return Types(blob, offsets, types.counts[order])
 
 
 def _renumber(path: Path, row_of: NDArray[np.int32], digest: Any) -> None:

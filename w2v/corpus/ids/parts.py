@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.config import CorpusConfig
-from w2v.corpus.ids.encoded_corpus import Types
+from w2v.corpus.ids.word_types import Numbering, Types
 from w2v.corpus.read.opened_file import Block
 from w2v.corpus.read.wiki import page_text
 from w2v.corpus.tokens.tokenizers import Cutter
-from w2v.errors import CorpusError
 
 PART_BYTES = 1 << 22
 _WIKI_BYTES = 1 << 20  # of wikitext, which takes long to strip
@@ -154,18 +153,18 @@ class PartEncoder:
             scanner.feed(b" ")  # the part was cut behind a token
         else:
             scanner.end_file()
-        words = scanner.types.words(0, len(scanner.types.counts))
+        words = scanner.types.words()
         pieces = self._pieces(words)
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum([len(tokens) for tokens in pieces], out=starts[1:])
-        ids: dict[str, int] = {}
-        numbers = [ids.setdefault(token, len(ids)) for tokens in pieces for token in tokens]
+        numbering = Numbering(str)
+        numbers = [numbering[token] for tokens in pieces for token in tokens]
         token_ids, ends = collected.arrays()
         out = np.empty(int((np.diff(starts) * scanner.types.counts).sum()), np.int32)
         out_ends = np.empty(len(ends), np.int64)
         n_out, n_ends = expand(token_ids, ends, np.array(numbers, np.int32), starts, out, out_ends)
         n_blank = scanner.n_blank + len(ends) - n_ends
-        return _encoded(list(ids), out[:n_out], out_ends[:n_ends], n_blank)
+        return _encoded(numbering.words, out[:n_out], out_ends[:n_ends], n_blank)
 
     def _pieces(self, words: list[str]) -> list[tuple[str, ...]]:
         """Return the tokens of words that hold no white space."""
@@ -181,55 +180,24 @@ class PartEncoder:
         lines = text.split("\n")
         if not lines[-1] and not is_open:
             lines.pop()
-        numbering = _Numbering(self._decide)
+        numbering = Numbering(self._decide)
         ids: list[int] = []
         ends: list[int] = []
         n_lines = 0
         for tokens in self._cutter.cut(lines):
             n_ids = len(ids)
-            ids += numbering.kept(tokens)
+            ids += numbering.ids(tokens)
             n_lines += 1
             if len(ids) > n_ids and not (is_open and n_lines == len(lines)):
                 ends.append(len(ids))
         n_blank = n_lines - is_open - len(ends)
-        words = numbering.words()
-        return _encoded(words, np.array(ids, np.int32), np.array(ends, np.int64), n_blank)
-
-
-class _Numbering(dict[str, int]):
-    """Map each token to the id of what it becomes; -1 if it is dropped."""
-
-    def __init__(self, decide: Any) -> None:
-        self._decide = decide
-        self._ids: dict[str, int] = {}
-
-    def __missing__(self, token: str) -> int:
-        word = self._decide(token)
-        word_id = self._ids.setdefault(word, len(self._ids)) if word else -1
-        self[token] = word_id
-        return word_id
-
-    def kept(self, tokens: Any) -> list[int]:
-        """Return the ids of the tokens that stay."""
-        ids = list(map(self.__getitem__, tokens))
-        return [word_id for word_id in ids if word_id >= 0] if -1 in ids else ids
-
-    def words(self) -> list[str]:
-        """Return the words in order of their ids."""
-        return list(self._ids)
+        return _encoded(numbering.words, np.array(ids, np.int32), np.array(ends, np.int64), n_blank)
 
 
 def _encoded(
-    words: list[str], token_ids: NDArray[np.int32], ends: NDArray[np.int64], n_blank: int
+    words: Collection[str], token_ids: NDArray[np.int32], ends: NDArray[np.int64], n_blank: int
 ) -> EncodedPart:
-    try:
-        encoded = [word.encode() for word in words]
-    except UnicodeEncodeError as error:
-        raise CorpusError(f"the token {error.object!r} has a lone surrogate, which is no text") from None
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
-    counts = np.bincount(token_ids, minlength=len(words))
-    types = Types(np.frombuffer(b"".join(encoded), np.uint8), offsets, counts)
+    types = Types.from_words(words, np.bincount(token_ids, minlength=len(words)))
     return EncodedPart(types, token_ids, ends, n_blank)
 
 

@@ -11,30 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus.ids.cache_entry import StreamWriter
-from w2v.corpus.ids.encoded_corpus import MAX_TYPES, Types
+from w2v.corpus.ids.word_types import Numbering, Types
 from w2v.errors import CorpusError
 
 _TOKENS_AT_ONCE = 1 << 16
 EXAMPLE = '[["hello", "world"], ["second", "sentence"]]'
 
 
-class _Numbering(dict[str, int]):
-    """Map each token to the id of its word, which a new token gets when it is first asked for."""
+class _Words:
+    """Check tokens from Python and turn them into words; remember one with white space inside."""
 
     def __init__(self, *, lowercase: bool) -> None:
         self._lowercase = lowercase
-        self.words: dict[str, int] = {}
         self.spaced = ""
 
-    def __missing__(self, token: Any) -> int:
+    def __call__(self, token: Any) -> str:
         word = _checked(token)
         if not self.spaced and any(map(str.isspace, word)):
             self.spaced = word
-        word = word.lower() if self._lowercase else word
-        self[token] = word_id = self.words.setdefault(word, len(self.words))
-        if word_id >= MAX_TYPES:
-            raise CorpusError(f"the corpus has over {MAX_TYPES} distinct words, more than int32 ids can name")
-        return word_id
+        return word.lower() if self._lowercase else word
 
 
 def encode_sentences(sentences: Iterable[Any], writer: StreamWriter, *, lowercase: bool) -> tuple[Types, int]:
@@ -59,7 +54,8 @@ def encode_sentences(sentences: Iterable[Any], writer: StreamWriter, *, lowercas
     CorpusError
         If a sentence is no list of tokens, or a token is no text.
     """
-    numbering = _Numbering(lowercase=lowercase)
+    words = _Words(lowercase=lowercase)
+    numbering = Numbering(words)
     counts = np.zeros(0, np.int64)
     ids, ends, n_blank = array("i"), array("q"), 0
     for number, sentence in enumerate(sentences, 1):
@@ -73,13 +69,14 @@ def encode_sentences(sentences: Iterable[Any], writer: StreamWriter, *, lowercas
         else:
             n_blank += 1
     counts = _flush(writer, ids, ends, counts, len(numbering.words))
-    _warn_of_spaces(numbering)
-    return _types(numbering, counts), n_blank
+    if words.spaced:
+        _warn_of_spaces(words.spaced)
+    return Types.from_words(numbering.words, counts[: len(numbering.words)]), n_blank
 
 
-def _ids(sentence: Any, number: int, numbering: _Numbering) -> list[int]:
+def _ids(sentence: Any, number: int, numbering: Numbering) -> list[int]:
     try:
-        return list(map(numbering.__getitem__, _tokens(sentence)))
+        return numbering.ids(_tokens(sentence))
     except CorpusError as error:
         raise CorpusError(f"sentence {number}: {error}") from None
     except TypeError as error:  # a token that cannot be hashed, such as a list
@@ -130,18 +127,10 @@ def shown(value: Any) -> str:
     return f"the {type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
-def _warn_of_spaces(numbering: _Numbering) -> None:
-    if numbering.spaced:
-        warnings.warn(
-            f"tokens with white space inside are taken as they are, such as {shown(numbering.spaced)}; "
-            "if these are sentences, split them into tokens",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def _types(numbering: _Numbering, counts: NDArray[np.int64]) -> Types:
-    encoded = [word.encode() for word in numbering.words]
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
-    return Types(np.frombuffer(b"".join(encoded), np.uint8), offsets, counts[: len(encoded)])
+def _warn_of_spaces(word: str) -> None:
+    warnings.warn(
+        f"tokens with white space inside are taken as they are, such as {shown(word)}; "
+        "if these are sentences, split them into tokens",
+        UserWarning,
+        stacklevel=2,
+    )

@@ -423,3 +423,29 @@ def put_in_lines(blob: U8, offsets: I64, start: int, stop: int, out: U8) -> None
         _copy(blob, first, out, end, n_bytes)
         out[end + n_bytes] = np.uint8(10)
         end += n_bytes + 1
+
+
+@byte_kernel
+def put_sentences(
+    tokens: I32, offsets: I64, first: int, last: int, blob: U8, word_offsets: I64, out: U8
+) -> int:
+    """Write sentences as text: words with a space between, a line feed behind each sentence.
+
+    Returns
+    -------
+    int
+        Bytes written.
+
+    **Updates** out.
+    """
+    end = 0
+    for sentence in range(first, last):
+        for position in range(offsets[sentence], offsets[sentence + 1]):
+            word = tokens[position]
+            for byte in range(word_offsets[word], word_offsets[word + 1]):
+                out[end] = blob[byte]
+                end += 1
+            out[end] = np.uint8(32)
+            end += 1
+        out[end - 1] = np.uint8(10)
+    return end

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus.ids import scan
-from w2v.corpus.ids.encoded_corpus import MAX_TYPES, Types
+from w2v.corpus.ids.word_types import MAX_TYPES, Types
 from w2v.corpus.read.guess_encoding import advice_on
 from w2v.errors import CorpusError
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from w2v.corpus.ids.encoded_corpus import Types
+from w2v.corpus.ids.word_types import Types
 
 _SAMPLE = 4_000
 _LONG_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]{6,}")

@@ -92,8 +92,8 @@ class Estimate(NamedTuple):
 
 
 def describe_corpus(corpus: EncodedCorpus) -> CorpusStats:
-    """Describe a corpus that was read with all its words (`VocabConfig(min_count=1)`)."""
-    counts = corpus.vocab.counts
+    """Describe a corpus with all its words, in the vocabulary or not."""
+    counts = corpus.types.counts
     lengths = np.diff(corpus.offsets)
     return CorpusStats(
         corpus.n_tokens,
@@ -103,7 +103,7 @@ def describe_corpus(corpus: EncodedCorpus) -> CorpusStats:
         float(lengths.mean()),
         int((counts == 1).sum()),
         _zipf_exponent(counts),
-        tuple(zip(corpus.vocab.words[:10], counts[:10].tolist(), strict=True)),
+        tuple(zip(corpus.types.words(0, min(10, len(counts))), counts[:10].tolist(), strict=True)),
         tuple(_coverage(counts, min_count) for min_count in MIN_COUNTS),
         tuple(Subsampling(sample, _kept(counts[counts >= 5], sample)) for sample in SAMPLES),
     )
