@@ -22,6 +22,7 @@ from w2v.corpus import EncodedCorpus, encode
 from w2v.corpus.ids import parts as parts_module
 from w2v.corpus.ids.parts import Part, PartEncoder, pack, unpack
 from w2v.corpus.ids.pool import encode_parts
+from w2v.corpus.read.kinds import TEXT
 from w2v.errors import CorpusError
 
 ALL = VocabConfig(min_count=1)
@@ -72,7 +73,7 @@ def test_processes_give_what_one_gives(
 
 
 def parts_of(n: int) -> list[tuple[int, Part]]:
-    return [(number, Part(f"word{number} and more\n".encode(), "text", True, 0)) for number in range(n)]
+    return [(number, Part(f"word{number} and more\n".encode(), TEXT, True, 0)) for number in range(n)]
 
 
 def test_order_is_kept_and_reading_stays_near() -> None:
@@ -94,7 +95,7 @@ def test_order_is_kept_and_reading_stays_near() -> None:
 
 def test_an_error_in_a_process_comes_through() -> None:
     parts = parts_of(4)
-    parts[2] = (2, Part(b"\xff\n", "text", True, 0))
+    parts[2] = (2, Part(b"\xff\n", TEXT, True, 0))
     with pytest.raises(RuntimeError, match="UnicodeDecodeError"):
         list(encode_parts(parts, CorpusConfig(tokenizer="words"), workers=2, alone_seconds=0))
 
@@ -177,14 +178,14 @@ def test_parts_cut_at_lines_give_the_whole(pieces: list[str], tokenizer: str, se
         pytest.importorskip("rjieba")
     encoder = PartEncoder(CorpusConfig(tokenizer=tokenizer, sentences=sentences, normalize="nfkc"))
     text = "".join(pieces)
-    whole = encoder.encode(Part(text.encode(), "text", True, 0))
+    whole = encoder.encode(Part(text.encode(), TEXT, True, 0))
     words: list[str] = []
     ends: list[int] = []
     n_before = n_blank = 0
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         is_last = number == len(lines)
-        part = Part((line if is_last else f"{line}\n").encode(), "text", is_last, 0)
+        part = Part((line if is_last else f"{line}\n").encode(), TEXT, is_last, 0)
         found = encoder.encode(part)
         words += [found.types.words(0, len(found.types.counts))[i] for i in found.token_ids]
         ends += (n_before + found.sentence_ends).tolist()

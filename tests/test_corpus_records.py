@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from w2v.config import CorpusConfig, VocabConfig
+from w2v.config import CORPUS_FORMATS, CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.corpus.read.guess_encoding import guess_encoding
-from w2v.corpus.read.records import RecordError, texts_of
-from w2v.corpus.read.tally import Tally
+from w2v.corpus.read.kinds import KINDS
+from w2v.corpus.read.opened_file import RecordError, Tally
+from w2v.corpus.read.records import CSV, json_texts
 from w2v.errors import CorpusError
 
 ALL = VocabConfig(min_count=1)
@@ -46,6 +47,11 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return write_file
+
+
+def test_every_format_of_the_config_has_a_record() -> None:
+    assert set(KINDS) == set(CORPUS_FORMATS)
+    assert list(KINDS)[-1] == "text"  # fits every file, so it is tried last
 
 
 def test_json_lines(write: Write) -> None:
@@ -135,17 +141,17 @@ def test_what_csv_and_json_write_comes_back(texts: list[str]) -> None:
     buffer = io.StringIO()
     csv.writer(buffer).writerows([["text", "n"], *([text, "1"] for text in texts)])
     lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
-    for kind, data in (("csv", buffer.getvalue()), ("jsonl", lines)):
+    for texts_of, data in ((CSV.texts, buffer.getvalue()), (json_texts, lines)):
         for size in (1, 7, 10_000):
             parts = [data[at : at + size] for at in range(0, len(data), size)]
-            found = "".join(texts_of(kind, parts, CorpusConfig(), Tally()))
+            found = "".join(texts_of(parts, CorpusConfig(), Tally()))
             assert found == "".join(f"{text}\n" for text in texts)
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("w2v.corpus.read.records._MOST_LETTERS", 1000)
     with pytest.raises(RecordError, match="a line of more than 1,000 letters"):
-        list(texts_of("jsonl", ["x" * 400] * 9, CorpusConfig(), Tally()))
+        list(json_texts(["x" * 400] * 9, CorpusConfig(), Tally()))
 
 
 def test_parquet(tmp_path: Path) -> None:

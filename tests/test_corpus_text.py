@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from w2v.config import CorpusConfig
+from w2v.corpus.read.blocks import read_blocks
 from w2v.corpus.read.files import TextFile
-from w2v.corpus.read.opened_file import read_blocks
-from w2v.corpus.read.tally import Tally
+from w2v.corpus.read.opened_file import Tally
 from w2v.errors import CorpusError
 
 if sys.version_info >= (3, 14):
@@ -167,8 +167,8 @@ def test_undecodable_bytes_fail_where_python_fails(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("w2v.corpus.read.opened_file._refuse_nul", lambda head, name: None)
         patch.setattr("w2v.corpus.read.opened_file._open", lambda file: _Opened(data))
-        patch.setattr("w2v.corpus.read.opened_file._settled_status", lambda file: Path(__file__).stat())
-        patch.setattr("w2v.corpus.read.opened_file.os.fstat", lambda file: Path(__file__).stat())
+        patch.setattr("w2v.corpus.read.blocks._settled_status", lambda file: Path(__file__).stat())
+        patch.setattr("w2v.corpus.read.blocks.os.fstat", lambda file: Path(__file__).stat())
         path = Path("corpus.txt")
         replaced, tally = read(path, encoding=encoding, errors="replace", block_bytes=block_bytes)
         assert replaced == data.decode(encoding, "replace")

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import w2v
+from w2v import config as w2v_config
 from w2v.cli import cli
 from w2v.config import CorpusConfig
 from w2v.corpus.tokens.tokenizers import (
+    TOKENIZERS,
     Cutter,
     describe,
     make_cutter,
@@ -173,6 +175,10 @@ def test_a_callable() -> None:
         cut("a", tokenizer=lambda text: text)
     with pytest.raises(CorpusError, match="returned 3 among its tokens"):
         cut("a", tokenizer=lambda text: [3])
+
+
+def test_every_tokenizer_of_the_config_has_a_record() -> None:
+    assert tuple(TOKENIZERS) == w2v_config.TOKENIZERS
 
 
 def test_unknown_tokenizers_are_refused() -> None:

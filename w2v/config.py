@@ -147,6 +147,10 @@ def default_block_negatives(model: str) -> int:
     return 24 if model == "sg" else 16
 
 
+# What w2v.corpus.read.kinds and w2v.corpus.tokens.tokenizers have a record of; tests hold that they agree.
+CORPUS_FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "wiki")
+TOKENIZERS = ("whitespace", "words", "chars", "jieba")
+
 TokenizerChoice: TypeAlias = "str | Callable[[str], Iterable[str]] | None"
 
 
@@ -157,7 +161,7 @@ class CorpusConfig(_Checked):
     format: str = setting(
         "auto",
         "Kind of the files; auto tells it by content (CSV and TSV by name).",
-        choices=("auto", "text", "jsonl", "csv", "tsv", "parquet", "wiki"),
+        choices=("auto", *CORPUS_FORMATS),
     )
     field: str = setting("text", "Field or column with the text, in JSONL, CSV, TSV and Parquet.")
     tokenizer: TokenizerChoice = setting(  # noqa: RUF009 - a field, as the others
@@ -201,9 +205,6 @@ class CorpusConfig(_Checked):
         if self.user_dict is not None and self.tokenizer != "jieba":
             raise ConfigError("user_dict is for the tokenizer jieba")
         _check_tokenizer(self.tokenizer)
-
-
-TOKENIZERS = ("whitespace", "words", "chars", "jieba")
 
 
 def _check_tokenizer(tokenizer: Any) -> None:

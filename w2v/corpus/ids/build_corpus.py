@@ -22,14 +22,14 @@ from w2v.corpus.ids.parts import cut_into_parts
 from w2v.corpus.ids.pool import encode_parts
 from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
 from w2v.corpus.ids.type_table import Scanner, TypeTable, lowered
-from w2v.corpus.ids.uncut_text import advice_on_types
+from w2v.corpus.ids.uncut_text import uncut_text_advice
 from w2v.corpus.ids.word_types import Types
+from w2v.corpus.read.blocks import Block, kind_of_file, read_blocks
 from w2v.corpus.read.files import TextFile, find_files
-from w2v.corpus.read.opened_file import Block, is_scanned_as_is, kind_of_file, read_blocks
+from w2v.corpus.read.kinds import KINDS, TEXT, Kind
+from w2v.corpus.read.opened_file import Tally
 from w2v.corpus.read.remote import is_url
-from w2v.corpus.read.tally import Tally
-from w2v.corpus.read.wiki import page_text
-from w2v.corpus.tokens.tokenizers import describe
+from w2v.corpus.tokens.tokenizers import describe, is_cut_at_spaces_only, tokenizer_of
 from w2v.errors import CorpusError
 from w2v.vectors.vocab import Vocab
 
@@ -52,47 +52,44 @@ def encode_source(
     """Do what `w2v.corpus.encode` promises; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
     files = find_files(paths) if paths is not None else []
-    config, is_wiki = _resolved(config, files)
+    kind = _first_kind(files, config)
+    if config.tokenizer is None:
+        config = replace(config, tokenizer=kind.tokenizer)
     reading = describe(config)
     if (key := _key_now(files, config, reading)) and (found := cache.find(key)):
-        return _finished(*found, vocab, reading, phrases, cache)
+        return _finished(*found, vocab, config, reading, phrases, cache)
     with cache.new_folder() as folder:
         if paths is None:
             report, place = _encode_python(source, config, folder), folder
         else:
-            as_is = is_scanned_as_is(config) and not is_wiki
-            run = _Run(files, config, as_is, reading, cache, progress, workers, block_bytes)
-            report, place = run.encode(folder)
+            as_is = is_cut_at_spaces_only(config) and kind.page_text is None
+            reader = _FilesReader(files, config, as_is, reading, cache, progress, workers, block_bytes)
+            report, place = reader.encode(folder)
         entry = open_entry(place)
         if entry is None:
             raise CorpusError(f"{place}: something has removed or damaged the encoded corpus; run again")
-        return _finished(entry, report, vocab, reading, phrases, cache)
+        return _finished(entry, report, vocab, config, reading, phrases, cache)
 
 
-def _resolved(config: CorpusConfig, files: Sequence[TextFile]) -> tuple[CorpusConfig, bool]:
-    """Fill in the tokenizer where none is named, and say whether the first file is a Wikipedia dump.
-
-    The text of such a dump has never been cut into words.
-    """
-    is_wiki = config.format == "wiki"
-    if config.format == "auto" and files and files[0].size is not None:
-        is_wiki = kind_of_file(files[0], config) == "wiki"
-    if config.tokenizer is None:
-        config = replace(config, tokenizer="words" if is_wiki else "whitespace")
-    return config, is_wiki
+def _first_kind(files: Sequence[TextFile], config: CorpusConfig) -> Kind:
+    """Return the kind of the first file, which decides how all are read; TEXT if it can be read only once."""
+    if config.format != "auto":
+        return KINDS[config.format]
+    return kind_of_file(files[0], config) if files and files[0].size is not None else TEXT
 
 
 def _finished(
     entry: Entry,
     report: CorpusReport,
     vocab: VocabConfig | Vocab,
+    config: CorpusConfig,
     reading: Mapping[str, Any],
     phrases: PhraseConfig | None,
     cache: Cache,
 ) -> EncodedCorpus:
     """Join phrases, cut to the vocabulary, and give advice on what was read."""
-    for line in advice_on_types(entry.types, reading):
-        _log.warning("%s", line)
+    if tokenizer_of(config).splits_at_spaces and (advice := uncut_text_advice(entry.types)):
+        _log.warning("%s", advice)
     if phrases is None or not phrases.phrases:
         return _selected(entry, vocab, report, reading)
     from w2v.corpus.phrases import joined_entry
@@ -140,8 +137,8 @@ def _key_now(files: Sequence[TextFile], config: CorpusConfig, reading: Mapping[s
 
 
 @dataclass(frozen=True)
-class _Run:
-    """One reading of files."""
+class _FilesReader:
+    """Reads files into an entry of the cache."""
 
     files: Sequence[TextFile]
     config: CorpusConfig
@@ -193,8 +190,9 @@ class _Run:
                         scanner.end_file()
                     current = block.file
                     scanner.start_file(block.file.name, block.skipped)
-                is_page = block.kind == "wiki"
-                scanner.feed(f"{page_text(block.data.decode())}\n".encode() if is_page else block.data)
+                page_text = block.kind.page_text
+                data = f"{page_text(block.data.decode())}\n".encode() if page_text else block.data
+                scanner.feed(data)
                 bar.update(block.file, block.position)
         scanner.end_file()
         return scanner.types, scanner.n_blank

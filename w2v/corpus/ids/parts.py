@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from w2v.config import CorpusConfig
 from w2v.corpus.ids.word_types import Numbering, Types
-from w2v.corpus.read.opened_file import Block
-from w2v.corpus.read.wiki import page_text
+from w2v.corpus.read.blocks import Block
+from w2v.corpus.read.kinds import Kind
 from w2v.corpus.tokens.tokenizers import Cutter
 
 PART_BYTES = 1 << 22
-_WIKI_BYTES = 1 << 20  # of wikitext, which takes long to strip
+_PAGE_BYTES = 1 << 20  # of pages, whose markup takes long to strip
 _MOST_BYTES = 2 * PART_BYTES
 _SENTENCE_ENDS = tuple(mark.encode() for mark in " 。！？；，、.")
-_PAGE_END = b"\0"  # which XML cannot hold
+_PAGE_END = b"\0"  # which no text of a page holds
 _CACHED_TOKENS = 1 << 18
 _KNOWN_WORDS = 1 << 20
 
@@ -31,15 +31,15 @@ class Part(NamedTuple):
     Attributes
     ----------
     data : bytes
-    kind : str
-        That of the file; "wiki" stands for pages of wikitext with a NUL after each.
+    kind : Kind
+        That of the file. Where it has pages, `data` is whole pages with a NUL after each.
     ends_file : bool
     position : int
         Bytes of the file on disk read so far.
     """
 
     data: bytes
-    kind: str
+    kind: Kind
     ends_file: bool
     position: int
 
@@ -66,21 +66,22 @@ def cut_into_parts(blocks: Iterator[Block]) -> Iterator[tuple[Block, Part]]:
             yield last, Part(bytes(gathered), last.kind, True, last.position)
             gathered = bytearray()
         gathered += block.data
-        if block.kind == "wiki":
+        if block.kind.page_text is not None:
             gathered += _PAGE_END
         last = block
-        enough = _WIKI_BYTES if block.kind == "wiki" else PART_BYTES
-        if len(gathered) >= enough and (cut := _place_to_cut(gathered, block.kind)):
+        if cut := _place_to_cut(gathered, block.kind):
             yield block, Part(bytes(gathered[:cut]), block.kind, False, block.position)
             del gathered[:cut]
     if last is not None:
         yield last, Part(bytes(gathered), last.kind, True, last.position)
 
 
-def _place_to_cut(data: bytearray, kind: str) -> int:
+def _place_to_cut(data: bytearray, kind: Kind) -> int:
     """Return the end of a part; 0 to wait for more text."""
-    if kind == "wiki":
-        return len(data)
+    if kind.page_text is not None:
+        return len(data) if len(data) >= _PAGE_BYTES else 0
+    if len(data) < PART_BYTES:
+        return 0
     if (newline := data.rfind(b"\n")) >= 0:
         return newline + 1
     if len(data) < _MOST_BYTES:
@@ -113,17 +114,17 @@ class PartEncoder:
 
     def _is_open(self, part: Part, text: str) -> bool:
         """Say whether the last sentence of a part goes on behind it."""
-        return not part.ends_file and part.kind != "wiki" and not text.endswith("\n")
+        return not part.ends_file and part.kind.page_text is None and not text.endswith("\n")
 
     def _text(self, part: Part) -> str:
         """Return the text, one sentence a line."""
         text = part.data.decode()
-        if part.kind == "wiki":
-            pages = [page_text(page) for page in text.split(_PAGE_END.decode())[:-1]]
+        if part.kind.page_text is not None:
+            pages = [part.kind.page_text(page) for page in text.split(_PAGE_END.decode())[:-1]]
             if self._sentences == "none":
                 pages = [" ".join(page.split("\n")) for page in pages]
             text = "".join(f"{page}\n" for page in pages if page)
-        elif part.kind == "text" and self._sentences == "none":
+        elif part.kind.is_plain and self._sentences == "none":
             return " ".join(text.split("\n"))
         return self._split(text) if self._sentences == "split" else text
 
@@ -142,7 +143,7 @@ class PartEncoder:
 
     def _encode_words(self, text: str, *, is_open: bool) -> EncodedPart:
         """Cut each distinct word between white space once, whatever it is that is slow."""
-        # Imported here: numba, which they need, takes longer to load than a process for jieba lives alone.
+        # Imported here: the processes of jieba do not need numba, which takes long to load.
         from w2v.corpus.ids.scan import expand
         from w2v.corpus.ids.type_table import Collector, Scanner
 

@@ -24,6 +24,7 @@ from typing import BinaryIO, TypeVar
 
 from w2v.config import CorpusConfig
 from w2v.corpus.ids.parts import EncodedPart, Part, PartEncoder, pack, unpack
+from w2v.corpus.read.kinds import KINDS
 from w2v.errors import CorpusError, W2VError
 from w2v.system.processes import python_command
 
@@ -125,7 +126,7 @@ class _Process:
             raise
 
     def encode(self, part: Part) -> EncodedPart:
-        header = {"kind": part.kind, "ends_file": part.ends_file, "n_bytes": len(part.data)}
+        header = {"kind": part.kind.name, "ends_file": part.ends_file, "n_bytes": len(part.data)}
         self._send(json.dumps(header).encode() + b"\n", part.data)
         output = self._process.stdout
         assert output is not None  # noqa: S101 - it is a pipe
@@ -173,7 +174,7 @@ def main() -> None:
         encoder = PartEncoder(CorpusConfig(**json.loads(source.readline())))
         while line := source.readline():
             header = json.loads(line)
-            part = Part(source.read(header["n_bytes"]), header["kind"], header["ends_file"], 0)
+            part = Part(source.read(header["n_bytes"]), KINDS[header["kind"]], header["ends_file"], 0)
             _answer(target, encoder, part)
     except BrokenPipeError:
         pass

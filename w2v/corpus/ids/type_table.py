@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from w2v.corpus.ids import scan
 from w2v.corpus.ids.word_types import MAX_TYPES, Types
-from w2v.corpus.read.guess_encoding import advice_on
+from w2v.corpus.read.guess_encoding import encoding_advice
 from w2v.errors import CorpusError
 
 _SLICE_BYTES = 1 << 17
@@ -200,7 +200,7 @@ class Scanner:
         around = self._text[max(position - _ADVICE_BYTES, 0) : self._end].tobytes()
         return CorpusError(
             f"{self._name}:{line}: not UTF-8 at byte {self._before + position} of the text "
-            f"(0x{self._text[position]:02X}); {advice_on(around)}"
+            f"(0x{self._text[position]:02X}); {encoding_advice(around)}"
         )
 
 

@@ -8,7 +8,7 @@ _NAMES = {"gb18030": "GBK (gb18030)", "big5": "Big5", "cp1252": "Latin-1 (cp1252
 _MOST_BYTES = 1 << 16
 
 
-def advice_on(data: bytes) -> str:
+def encoding_advice(data: bytes) -> str:
     """Say in half a sentence which --encoding fits a part of a text, as far as can be told."""
     name = guess_encoding(data)
     if name is None:

@@ -1,200 +1,153 @@
-"""Open text files, unpack and decode them: bytes of any packing and encoding in, blocks of UTF-8 out."""
+"""Open corpus files, unpack and decode them: bytes of any packing and encoding in, UTF-8 out."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import io
-import logging
 import os
-import queue
-import stat
 import threading
-import time
-from collections.abc import Generator, Iterator, Sequence
-from typing import Any, BinaryIO, NamedTuple
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
 
 from w2v.config import CorpusConfig
 from w2v.corpus.read.files import TextFile
-from w2v.corpus.read.guess_encoding import advice_on
-from w2v.corpus.read.records import RecordError, kind_of, parquet_texts, texts_of
+from w2v.corpus.read.guess_encoding import encoding_advice
 from w2v.corpus.read.remote import as_corpus_error, open_url
-from w2v.corpus.read.tally import Tally
-from w2v.corpus.read.wiki import Rejoined, pages
 from w2v.errors import CorpusError, W2VError
 from w2v.files.compression import HEAD_BYTES as PACKING_BYTES
 from w2v.files.compression import is_broken, packing_of, unpacked
+from w2v.files.signatures import signature_of
 
-_HEAD_BYTES = 8192
-_BLOCKS_AHEAD = 4
-_TICK_NS = 20_000_000  # file times advance every 1 to 10 ms on Linux
-_log = logging.getLogger(__name__)
+HEAD_BYTES = 8192
 _BOMS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_NO_TEXT = {
-    b"PK\x03\x04": "a zip archive, or a document that is one (docx, xlsx, epub); take the text out first",
-    b"%PDF-": "a PDF; take the text out first, for example with pdftotext",
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive; unpack it first",
-    b"Rar!\x1a\x07": "a rar archive; unpack it first",
-    b"\x04\x22\x4d\x18": "packed with lz4; pack it with zstd or gzip, or unpack it",
-    b"\x1f\x9d": "packed with compress (.Z); pack it with zstd or gzip, or unpack it",
-    b"LZIP": "packed with lzip; pack it with xz or zstd, or unpack it",
-    b"version https://git-lfs.github.com/spec/": "a Git LFS pointer, not the file itself; run git lfs pull",
+_ADVICE = {
+    "a zip archive": "unpack it; from a document that is one (docx, xlsx, epub) take the text out",
+    "a tar archive": "unpack it and give the folder",
+    "a PDF document": "take the text out first, for example with pdftotext",
 }
 
 
-def is_scanned_as_is(config: CorpusConfig) -> bool:
-    """Say whether tokens stand between white space and lines are sentences: the scanner's fast path."""
-    return (
-        config.tokenizer in (None, "whitespace")
-        and config.normalize == "none"
-        and config.numbers == "keep"
-        and config.sentences == "line"
-        and not (config.t2s or config.s2t or config.drop_punctuation)
-    )
+class RecordError(Exception):
+    """A record cannot be read, in a line counted from 1; `open_file` puts the name of the file before it."""
+
+    def __init__(self, line: int | None, what: str) -> None:
+        super().__init__(f" {what}" if line is None else f"{line}: {what}")
 
 
-class Block(NamedTuple):
-    """A part of a text in UTF-8.
+@dataclass
+class Tally:
+    """What has been read so far.
 
-    `skipped` is how many bytes of a byte-order mark stood before the text; `position` how many bytes of the
-    file on disk are read so far. `kind` is that of the file; of a Wikipedia dump ("wiki") each block is the
-    wikitext of one page. An empty text file has one empty block.
+    A status is None for what is not a regular file, and for a file that changed while it was read.
     """
 
-    file: TextFile
-    data: bytes
-    skipped: int
-    position: int
-    kind: str = "text"
+    bytes: int = 0
+    replaced: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    statuses: list[os.stat_result | None] = field(default_factory=list)
 
 
-def read_blocks(
-    files: Sequence[TextFile], config: CorpusConfig, tally: Tally, *, block_bytes: int, validate: bool = False
-) -> Generator[Block, None, None]:
-    """Read files one after the other in a thread of its own, a few blocks ahead.
+class OpenedFile:
+    """A file that is being read: its beginning, and its unpacked bytes from the first to the last.
 
     Parameters
     ----------
-    files : sequence of TextFile
+    raw : buffered binary file
+        As it lies on disk.
+    name : str
+        For error messages.
     config : CorpusConfig
     tally : Tally
-        Modified in place; complete when the iterator has ended.
+        Modified in place while the file is read.
     block_bytes : int
         Bytes read at once.
-    validate : bool
-        False: whoever takes the blocks of a UTF-8 text sees for himself whether they are valid.
+
+    Attributes
+    ----------
+    packing : str or None
+        How the file is packed.
+    head : bytes
+        The unpacked beginning, `HEAD_BYTES` at least if there are so many.
+    skipped : int
+        Bytes of a byte-order mark before the text, once it is being decoded.
+    """
+
+    def __init__(
+        self, raw: BinaryIO, name: str, config: CorpusConfig, tally: Tally, block_bytes: int
+    ) -> None:
+        self.raw, self.name, self.config, self.tally = raw, name, config, tally
+        self.packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
+        self._source = unpacked(raw, self.packing)
+        self._block_bytes = block_bytes
+        self.head = self._unread = _read_full(self._source, max(HEAD_BYTES, block_bytes))
+        self.skipped = 0
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk read so far; 0 where that cannot be known."""
+        return self.raw.tell() if self.raw.seekable() else 0
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        """Read the next bytes, `n_bytes` at most; all that are left by default."""
+        if self._unread:
+            n_bytes = len(self._unread) if n_bytes < 0 else n_bytes
+            data, self._unread = self._unread[:n_bytes], self._unread[n_bytes:]
+        else:
+            data = self._source.read(n_bytes)
+        self.tally.bytes += len(data)
+        return data
+
+    def decoded(self, *, validate: bool) -> Iterator[bytes]:
+        """Yield the text as UTF-8 in blocks cut anywhere, without a byte-order mark; one block at least.
+
+        Parameters
+        ----------
+        validate : bool
+            False: UTF-8 may be passed on as it is; the caller checks that it is valid.
+        """
+        _refuse_other_kinds(self.head, self.packing, self.name)
+        is_utf8 = codecs.lookup(self.config.encoding).name in ("utf-8", "utf-8-sig")
+        if is_utf8:
+            _refuse_other_unicode(self.head, self.name)
+            self.skipped = len(codecs.BOM_UTF8) if self.head.startswith(codecs.BOM_UTF8) else 0
+            self.read(self.skipped)
+        passes = is_utf8 and self.config.errors == "strict" and not validate
+        decoder = None if passes else _Decoder(self.name, self.config, self.tally, self.skipped)
+        data, is_first = self.read(self._block_bytes), True
+        while data or is_first:
+            text = data if decoder is None else decoder.decode(data)
+            if is_first:
+                _refuse_nul(text[:HEAD_BYTES], self.name)
+            yield text
+            data, is_first = self.read(self._block_bytes), False
+        if decoder is not None:
+            yield decoder.decode(b"", final=True)
+
+
+@contextlib.contextmanager
+def open_file(file: TextFile) -> Iterator[BinaryIO]:
+    """Open a file for reading; an error inside the block gets the file's name.
 
     Raises
     ------
     CorpusError
-        If a file is not text, is damaged, or cannot be decoded; with its name and the place.
+        If the file cannot be unpacked, a record cannot be read, or a URL cannot be reached.
     OSError
-        If a file cannot be read.
+        If the file cannot be read.
     """
-    return _ahead(_read_file(_Reading(file, config, tally, block_bytes, validate)) for file in files)
-
-
-def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
-    """Run the iterators in a thread; it stops when the caller stops."""
-    blocks: queue.Queue[Block | BaseException | None] = queue.Queue(_BLOCKS_AHEAD)
-    stopped = threading.Event()
-
-    def put(item: Block | BaseException | None) -> None:
-        while not stopped.is_set():
-            try:
-                blocks.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return
-
-    def run() -> None:
-        try:
-            for part in parts:
-                for block in part:
-                    put(block)
-                    if stopped.is_set():
-                        return
-            put(None)
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            put(error)
-
-    # A daemon: a read from a silent pipe must not hold up the end of the process.
-    threading.Thread(target=run, name="w2v-reader", daemon=True).start()
-    try:
-        while (block := blocks.get()) is not None:
-            if isinstance(block, BaseException):
-                raise block
-            yield block
-    finally:
-        stopped.set()
-
-
-class _Reading(NamedTuple):
-    """A file that is being read, and how."""
-
-    file: TextFile
-    config: CorpusConfig
-    tally: Tally
-    block_bytes: int
-    validate: bool
-
-
-def _read_file(reading: _Reading) -> Iterator[Block]:
-    file, tally = reading.file, reading.tally
     with _open(file) as raw:
-        status = None if file.is_url else _settled_status(raw)
         try:
-            for data, skipped, kind in _read_any(raw, reading):
-                yield Block(file, data, skipped, _position(raw), kind)
+            yield raw
         except RecordError as error:
             raise CorpusError(f"{file.name}:{error}") from None
-        except Exception as error:
-            raise _with_name(error, file) from error
-        is_whole = status is not None and file.path is not None and stat.S_ISREG(status.st_mode)
-        if status is not None and is_whole and not _is_same(status, os.fstat(raw.fileno())):
-            _log.warning("%s changed while it was read", file.name)
-            is_whole = False
-        tally.statuses.append(status if is_whole else None)
-
-
-def _read_any(raw: BinaryIO, reading: _Reading) -> Iterator[tuple[bytes, int, str]]:
-    """Yield UTF-8, the bytes of a byte-order mark before it, and the kind of the file."""
-    file, config, tally = reading.file, reading.config, reading.tally
-    packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
-    source = unpacked(raw, packing)
-    head = _read_full(source, max(_HEAD_BYTES, reading.block_bytes))
-    kind = kind_of(head, file.name, config)
-    tally.kinds[kind] += 1
-    if kind == "parquet":
-        if packing is not None or not raw.seekable():
-            raise CorpusError(f"{file.name}: a Parquet file must be a file on disk that is not packed")
-        raw.seek(0)
-        for text in parquet_texts(raw, config, tally):
-            data = text.encode()
-            tally.bytes += len(data)
-            yield data, 0, kind
-    elif kind == "wiki":
-        yield from ((page.encode(), 0, kind) for page in pages(Rejoined(head, source, tally), file.name))
-    else:
-        decoded = _decode(head, source, packing, reading, validate=reading.validate or kind != "text")
-        if kind == "text":
-            yield from ((data, skipped, kind) for data, skipped in decoded)
-        else:
-            parts = (data.decode() for data, _ in decoded)
-            yield from ((text.encode(), 0, kind) for text in texts_of(kind, parts, config, tally))
-
-
-def kind_of_file(file: TextFile, config: CorpusConfig) -> str:
-    """Name the kind of a regular file by its beginning; see `records.kind_of`."""
-    with _open(file) as raw:
-        try:
-            packing = packing_of(raw.peek(PACKING_BYTES)[:PACKING_BYTES])  # type: ignore[attr-defined]
-            return kind_of(_read_full(unpacked(raw, packing), _HEAD_BYTES), file.name, config)
         except Exception as error:
             raise _with_name(error, file) from error
 
@@ -209,7 +162,7 @@ def _open(file: TextFile) -> BinaryIO:
 
 
 class _AsRaw(io.RawIOBase):
-    """Whatever a transport gives, as what `io.BufferedReader` wants."""
+    """The file object of a transport as a raw stream for `io.BufferedReader`."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -227,25 +180,6 @@ class _AsRaw(io.RawIOBase):
         super().close()
 
 
-def _position(raw: BinaryIO) -> int:
-    return raw.tell() if raw.seekable() else 0
-
-
-def _settled_status(file: BinaryIO) -> os.stat_result:
-    """Return a file's status; a change within the same tick of the clock would not show, so let that pass."""
-    status = os.fstat(file.fileno())
-    if 0 <= time.time_ns() - status.st_ctime_ns < _TICK_NS:
-        time.sleep(_TICK_NS / 1e9)
-        status = os.fstat(file.fileno())
-    return status
-
-
-def _is_same(before: os.stat_result, after: os.stat_result) -> bool:
-    return all(
-        getattr(before, name) == getattr(after, name) for name in ("st_size", "st_mtime_ns", "st_ctime_ns")
-    )
-
-
 def _with_name(error: Exception, file: TextFile) -> Exception:
     """Give an error of reading the file's name."""
     if file.is_url and not is_broken(error) and not isinstance(error, W2VError):
@@ -257,30 +191,6 @@ def _with_name(error: Exception, file: TextFile) -> Exception:
     return error
 
 
-def _decode(
-    head: bytes, source: BinaryIO, packing: str | None, reading: _Reading, *, validate: bool
-) -> Iterator[tuple[bytes, int]]:
-    """Yield UTF-8 and how many bytes of a byte-order mark went before it."""
-    file, config, tally, block_bytes, _ = reading
-    _refuse_other_kinds(head, packing, file.name)
-    tally.bytes += len(head)
-    is_utf8 = codecs.lookup(config.encoding).name in ("utf-8", "utf-8-sig")
-    if is_utf8:
-        _refuse_other_unicode(head, file.name)
-    skipped = len(codecs.BOM_UTF8) if is_utf8 and head.startswith(codecs.BOM_UTF8) else 0
-    is_valid_enough = is_utf8 and config.errors == "strict" and not validate
-    decoder = None if is_valid_enough else _Decoder(file.name, config, tally, skipped)
-    is_first = True
-    for data in _blocks(head[skipped:], source, tally, block_bytes):
-        text = data if decoder is None else decoder.decode(data)
-        if is_first:
-            _refuse_nul(text[:_HEAD_BYTES], file.name)
-        yield text, skipped
-        is_first = False
-    if decoder is not None:
-        yield decoder.decode(b"", final=True), skipped
-
-
 def _read_full(source: BinaryIO, n_bytes: int) -> bytes:
     """Read n_bytes, or all there is; one read of a pipe may give less."""
     parts = []
@@ -290,21 +200,13 @@ def _read_full(source: BinaryIO, n_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def _blocks(head: bytes, source: BinaryIO, tally: Tally, block_bytes: int) -> Iterator[bytes]:
-    for start in range(0, max(len(head), 1), block_bytes):
-        yield head[start : start + block_bytes]
-    while data := source.read(block_bytes):
-        tally.bytes += len(data)
-        yield data
-
-
 def _refuse_other_kinds(head: bytes, packing: str | None, name: str) -> None:
     wrapper = f" (packed with {packing})" if packing else ""
-    for magic, advice in _NO_TEXT.items():
-        if head.startswith(magic):
-            raise CorpusError(f"{name}: not text but {advice}{wrapper}")
-    if head[257:262] == b"ustar":
-        raise CorpusError(f"{name}: not text but a tar archive{wrapper}; unpack it and give the folder")
+    if (signature := signature_of(head)) is not None:
+        advice = _ADVICE.get(signature.name, signature.advice)
+        raise CorpusError(
+            f"{name}: not text but {signature.name}{wrapper}" + (f"; {advice}" if advice else "")
+        )
     if (inner := packing_of(head[:PACKING_BYTES])) is not None:
         raise CorpusError(f"{name}: packed twice ({inner} in {packing}); unpack it once")
 
@@ -350,7 +252,9 @@ class _Decoder:
                 f"{self._name}: {self._encoding} gives lone surrogates, which are no text"
             ) from None
         except UnicodeError as error:  # such as UTF-16 without a byte-order mark
-            raise CorpusError(f"{self._name}: not {self._encoding} ({error}); {advice_on(data)}") from None
+            raise CorpusError(
+                f"{self._name}: not {self._encoding} ({error}); {encoding_advice(data)}"
+            ) from None
 
     def _error(self, error: UnicodeDecodeError, data: bytes, state: tuple[bytes, int]) -> CorpusError:
         pending = len(error.object) - len(data)
@@ -360,7 +264,7 @@ class _Decoder:
             self._n_lines += self._decoder.decode(data[: max(error.start - pending, 0)]).count("\n")
         return CorpusError(
             f"{self._name}:{self._n_lines + 1}: not {self._encoding} at byte {position} of the text "
-            f"({error.reason}); {advice_on(error.object[max(error.start - _HEAD_BYTES, 0) :])}"
+            f"({error.reason}); {encoding_advice(error.object[max(error.start - HEAD_BYTES, 0) :])}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Records with a field of text: JSONL, CSV, TSV and Parquet; and how the kind of a file is told."""
+"""Records with a field of text: JSONL, CSV, TSV and Parquet."""
 
 from __future__ import annotations
 
@@ -7,90 +7,66 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from typing import Any
 
 from w2v.config import CorpusConfig
-from w2v.corpus.read.tally import Tally
-from w2v.errors import CorpusError, MissingExtraError
+from w2v.corpus.read.opened_file import HEAD_BYTES, OpenedFile, RecordError, Tally
+from w2v.errors import MissingExtraError
 
-PARQUET_MAGIC = b"PAR1"
 _MOST_LETTERS = 1 << 28
 _LETTERS_AT_ONCE = 1 << 20
 _ROWS_AT_ONCE = 256
 _JSON_OBJECT = re.compile(rb'\s*\{\s*"')
 _JSON_ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_DELIMITERS = {"csv": ",;\t|", "tsv": "\t"}
-_PACKED = re.compile(r"\.(gz|bz2|xz|zst)$", re.IGNORECASE)
 
 
-class RecordError(Exception):
-    """A record is no good, in a line counted from 1; the reader adds the file's name before."""
-
-    def __init__(self, line: int | None, what: str) -> None:
-        super().__init__(f" {what}" if line is None else f"{line}: {what}")
+def begins_as_parquet(head: bytes, suffix: str) -> bool:
+    """Say whether a file is Parquet; as all `Kind.detects`."""
+    return head.startswith(b"PAR1")
 
 
-def kind_of(head: bytes, name: str, config: CorpusConfig) -> str:
-    """Name the kind of a file: text, jsonl, csv, tsv, parquet or wiki.
+def begins_as_jsonl(head: bytes, suffix: str) -> bool:
+    """Say whether a file holds a JSON object a line.
 
-    Parameters
-    ----------
-    head : bytes
-        The unpacked beginning.
-    name : str
-        Its name tells CSV and TSV, which no content does.
-    config : CorpusConfig
-        Its `format`, unless "auto", overrides.
+    Raises
+    ------
+    RecordError
+        If it is a JSON array, which could not be read in parts.
     """
-    if config.format != "auto":
-        return config.format
-    if head.startswith(PARQUET_MAGIC):
-        return "parquet"
-    start = head.removeprefix(b"\xef\xbb\xbf")
-    if re.match(rb"\s*(<\?xml[^>]*>\s*)?<mediawiki\b", start):
-        return "wiki"
-    suffix = _suffix(name)
-    if suffix in ("csv", "tsv"):
-        return suffix
-    if suffix in ("jsonl", "ndjson") or _begins_with_object(start):
-        return "jsonl"
-    if _JSON_ARRAY.match(start):
-        raise CorpusError(
-            f"{name}: a JSON array; make it one object a line, for example with jq -c '.[]', "
-            "or read it as it is with --format text"
+    if suffix in ("jsonl", "ndjson") or _begins_with_object(head):
+        return True
+    if _JSON_ARRAY.match(head):
+        raise RecordError(
+            None,
+            "a JSON array; make it one object a line, for example with jq -c '.[]', "
+            "or read it as it is with --format text",
         )
-    return "text"
-
-
-def _suffix(name: str) -> str:
-    path = urlsplit(name).path if "://" in name else name
-    return _PACKED.sub("", path).rpartition(".")[2].lower()
+    return False
 
 
 def _begins_with_object(head: bytes) -> bool:
     if not _JSON_OBJECT.match(head):
         return False
     line, newline, _ = head.lstrip().partition(b"\n")
-    if not newline and len(head) >= 8192:
-        return True  # the line goes on behind the head
+    if not newline and len(head) >= HEAD_BYTES:
+        return True  # the line is longer than the head
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def texts_of(kind: str, parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iterator[str]:
-    """Yield the text of records, each record ending in a line break.
+def json_texts(parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iterator[str]:
+    """Yield the text of JSON records, each ending in a line break.
 
     Parameters
     ----------
-    kind : {"jsonl", "csv", "tsv"}
     parts : iterable of str
         The decoded file, cut anywhere.
     config : CorpusConfig
-        Its `field` names the column; with `sentences="none"` a record stays on one line.
+        Its `field` names the text; with `sentences="none"` a record stays on one line.
     tally : Tally
         Modified in place: lone surrogates that are replaced.
 
@@ -98,25 +74,51 @@ def texts_of(kind: str, parts: Iterable[str], config: CorpusConfig, tally: Tally
     ------
     RecordError
     """
-    lines = _lines(parts)
-    fields = _json_fields(lines, config.field) if kind == "jsonl" else _csv_fields(lines, config.field, kind)
-    return _blocks(_as_lines(text, number, config, tally) for number, text in fields)
+    return _texts(_json_fields(_lines(parts), config.field), config, tally)
 
 
-def parquet_texts(file: BinaryIO, config: CorpusConfig, tally: Tally) -> Iterator[str]:
-    """Yield the text of a Parquet file's records; see `texts_of`. `file` must be seekable."""
+@dataclass(frozen=True)
+class Delimited:
+    """A kind of file with a record a line and delimiters between the fields; `quoting` is one of csv's."""
+
+    name: str
+    delimiters: str
+    quoting: Any
+
+    def has_suffix(self, head: bytes, suffix: str) -> bool:
+        """Say whether a file is of this kind, which only its name can tell."""
+        return suffix == self.name
+
+    def texts(self, parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iterator[str]:
+        """Yield the text of the records; see `json_texts`."""
+        return _texts(_delimited_fields(_lines(parts), config.field, self), config, tally)
+
+
+CSV = Delimited("csv", ",;\t|", csv.QUOTE_MINIMAL)
+TSV = Delimited("tsv", "\t", csv.QUOTE_NONE)  # quotes are text in it, as IANA's definition says
+
+
+def read_parquet(opened: OpenedFile, validate: bool) -> Iterator[bytes]:
+    """Yield the text of a Parquet file's records, each ending in a line break."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet") from None
+    if opened.packing is not None or not opened.raw.seekable():
+        raise RecordError(None, "a Parquet file must be a file on disk that is not packed")
+    opened.raw.seek(0)
+    field = opened.config.field
     try:
-        table = parquet.ParquetFile(file)
+        table = parquet.ParquetFile(opened.raw)
         names = table.schema_arrow.names
-        if config.field not in names:
-            raise RecordError(None, _no_field(config.field, names))
-        values = _parquet_values(table, config.field)
-        texts = ((row, _as_text(value, row, config.field)) for row, value in enumerate(values, 1))
-        yield from _blocks(_as_lines(text, row, config, tally) for row, text in texts)
+        if field not in names:
+            raise RecordError(None, _no_field(field, names))
+        values = enumerate(_parquet_values(table, field), 1)
+        texts = ((row, _as_text(value, row, field)) for row, value in values)
+        for text in _texts(texts, opened.config, opened.tally):
+            data = text.encode()
+            opened.tally.bytes += len(data)
+            yield data
     except (ArrowException, OSError, MemoryError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -182,14 +184,14 @@ def _as_text(value: Any, number: int, field: str) -> str:
     raise RecordError(number, f"expected text in {field!r}, got {_named(value)}")
 
 
-def _csv_fields(lines: Iterator[str], field: str, kind: str) -> Iterator[tuple[int, str]]:
+def _delimited_fields(lines: Iterator[str], field: str, kind: Delimited) -> Iterator[tuple[int, str]]:
     # The limit is one of the whole process; the bound on a line, above, is what protects here.
     csv.field_size_limit(max(csv.field_size_limit(), min(_MOST_LETTERS, sys.maxsize)))
     header_line = next(lines, None)
     if header_line is None:
         return
     delimiter, header, column = _find_column(header_line, field, kind)
-    rows = csv.reader(lines, delimiter=delimiter, quoting=_quoting(kind), strict=True)
+    rows = csv.reader(lines, delimiter=delimiter, quoting=kind.quoting, strict=True)
     if not any(name.strip() == field for name in header):  # a number: there is no header line
         yield 1, header[column]
     try:
@@ -202,30 +204,25 @@ def _csv_fields(lines: Iterator[str], field: str, kind: str) -> Iterator[tuple[i
                 )
             yield rows.line_num + 1, row[column]
     except csv.Error as error:
-        raise RecordError(rows.line_num + 1, f"not {kind.upper()} ({error})") from None
+        raise RecordError(rows.line_num + 1, f"not {kind.name.upper()} ({error})") from None
 
 
-def _find_column(line: str, field: str, kind: str) -> tuple[str, list[str], int]:
+def _find_column(line: str, field: str, kind: Delimited) -> tuple[str, list[str], int]:
     headers = {}
-    for delimiter in _DELIMITERS[kind]:
+    for delimiter in kind.delimiters:
         try:
-            header = next(csv.reader([line], delimiter=delimiter, quoting=_quoting(kind)), [])
+            header = next(csv.reader([line], delimiter=delimiter, quoting=kind.quoting), [])
         except csv.Error:
             continue
         names = [name.strip() for name in header]
         if field in names:
             return delimiter, header, names.index(field)
         headers[delimiter] = header
-    delimiter = max(headers, key=lambda key: len(headers[key]), default=_DELIMITERS[kind][0])
+    delimiter = max(headers, key=lambda key: len(headers[key]), default=kind.delimiters[0])
     header = headers.get(delimiter, [])
     if field.isascii() and field.isdigit() and 1 <= int(field) <= len(header):
         return delimiter, header, int(field) - 1
     raise RecordError(1, _no_field(field, header) + "; a number is a column of a file without header")
-
-
-def _quoting(kind: str) -> Any:
-    """Quotes mean something in CSV; in TSV they are text, as IANA's definition of it says."""
-    return csv.QUOTE_MINIMAL if kind == "csv" else csv.QUOTE_NONE
 
 
 def _as_lines(text: str, number: int, config: CorpusConfig, tally: Tally) -> str:
@@ -240,12 +237,13 @@ def _as_lines(text: str, number: int, config: CorpusConfig, tally: Tally) -> str
     return f"{text}\n"
 
 
-def _blocks(texts: Iterable[str]) -> Iterator[str]:
+def _texts(numbered: Iterable[tuple[int, str]], config: CorpusConfig, tally: Tally) -> Iterator[str]:
+    """Join the texts of records, which come with the number of their line, into blocks."""
     gathered: list[str] = []
     n_letters = 0
-    for text in texts:
-        gathered.append(text)
-        n_letters += len(text)
+    for number, text in numbered:
+        gathered.append(_as_lines(text, number, config, tally))
+        n_letters += len(gathered[-1])
         if n_letters >= _LETTERS_AT_ONCE:
             yield "".join(gathered)
             gathered, n_letters = [], 0

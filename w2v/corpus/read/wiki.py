@@ -6,12 +6,12 @@ import bisect
 import html
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
 from xml.etree.ElementTree import ParseError
 
-from w2v.corpus.read.tally import Tally
+from w2v.corpus.read.opened_file import OpenedFile
 from w2v.errors import CorpusError
 
+_DUMP = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<mediawiki\b")
 _ARTICLES = ("0",)
 _REDIRECT = re.compile(
     r"\s*#\s*(redirect|重定向|redirection|weiterleitung|перенаправление|転送|넘겨주기)", re.IGNORECASE
@@ -50,24 +50,12 @@ _BULLET = re.compile(r"^[*#:;]+\s*")
 _WORD = re.compile(r"[^\W\d_]")
 
 
-class Rejoined:
-    """A file of which the head has been read already."""
-
-    def __init__(self, head: bytes, rest: BinaryIO, tally: Tally) -> None:
-        self._head, self._rest, self._tally = head, rest, tally
-
-    def read(self, n_bytes: int = -1) -> bytes:
-        """Read on, `n_bytes` at most."""
-        if self._head:
-            n_bytes = len(self._head) if n_bytes < 0 else n_bytes
-            data, self._head = self._head[:n_bytes], self._head[n_bytes:]
-        else:
-            data = self._rest.read(n_bytes)
-        self._tally.bytes += len(data)
-        return data
+def begins_as_dump(head: bytes, suffix: str) -> bool:
+    """Say whether a file is a MediaWiki dump; as all `Kind.detects`."""
+    return _DUMP.match(head) is not None
 
 
-def pages(file: Rejoined, name: str) -> Iterator[str]:
+def read_pages(dump: OpenedFile, validate: bool) -> Iterator[bytes]:
     """Yield the wikitext of all articles of a dump but redirects and disambiguation pages.
 
     Raises
@@ -78,13 +66,15 @@ def pages(file: Rejoined, name: str) -> Iterator[str]:
     from gensim.corpora.wikicorpus import extract_pages
 
     try:
-        for _, text, _ in extract_pages(file, _ARTICLES):
+        for _, text, _ in extract_pages(dump, _ARTICLES):
             if text and not _REDIRECT.match(text) and not _DISAMBIGUATION.search(text):
-                yield text
+                yield text.encode()
     except ParseError as error:
-        raise CorpusError(f"{name}: not the XML of a MediaWiki dump ({error})") from None
+        raise CorpusError(f"{dump.name}: not the XML of a MediaWiki dump ({error})") from None
     except (AttributeError, ValueError, StopIteration) as error:
-        raise CorpusError(f"{name}: a MediaWiki dump has pages with title, id and text ({error})") from None
+        raise CorpusError(
+            f"{dump.name}: a MediaWiki dump has pages with title, id and text ({error})"
+        ) from None
 
 
 def page_text(wikitext: str) -> str:

@@ -16,7 +16,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from w2v.config import CorpusConfig
 from w2v.corpus.tokens.normalize import opencc_version, text_normalizer, token_rule
@@ -36,59 +36,57 @@ _READING_FIELDS = ("normalize", "t2s", "s2t", "lowercase", "numbers")
 _USER_DICT_LINE = re.compile(r"(\S+)(?:\s+(\d+))?(?:\s+[A-Za-z]+)?")
 
 
+Cut: TypeAlias = Callable[[Sequence[str]], Iterable[Iterable[str]]]
+"""Cuts lines, without line breaks, into tokens. Blank ones among them are dropped later."""
+
+
 class Tokenizer(NamedTuple):
     """How texts become tokens.
 
     Attributes
     ----------
-    cut : callable
-        Cuts lines, without line breaks, into tokens. Blank ones among them are dropped later.
+    make_cut : callable
+        Makes what cuts, of a config and of the files that stand for those on disk (see `Reading`). Raises
+        MissingExtraError if the package is not installed, CorpusError if a file cannot be used.
     is_local : bool
         Whether a white space always ends a token.
+    splits_at_spaces : bool
+        Whether the tokens are just what stands between white space.
     lowercases_before : bool
         Whether text is lower-cased before it is cut (otherwise the tokens are).
     drops_punctuation : bool
         The default of `drop_punctuation`.
     runs_in_processes : bool
         Whether several processes can share the work.
+    package : (str, str or None), optional
+        The package that cuts, and the extra of w2v that installs it.
     """
 
-    cut: Callable[[Sequence[str]], Iterable[Iterable[str]]]
-    is_local: bool
+    make_cut: Callable[[CorpusConfig, Mapping[str, bytes]], Cut]
+    is_local: bool = False
+    splits_at_spaces: bool = False
     lowercases_before: bool = True
     drops_punctuation: bool = False
     runs_in_processes: bool = True
+    package: tuple[str, str | None] | None = None
 
 
-def make_tokenizer(config: CorpusConfig, files: Mapping[str, bytes]) -> Tokenizer:
-    """Make the tokenizer that a config names; `files` as in `Reading` stand for those on disk.
+def tokenizer_of(config: CorpusConfig) -> Tokenizer:
+    """Return the tokenizer that a config names."""
+    if callable(config.tokenizer):
+        return _CALLABLE
+    return TOKENIZERS.get(config.tokenizer or "whitespace", _HUGGING_FACE)
 
-    Raises
-    ------
-    MissingExtraError
-        If its package is not installed.
-    CorpusError
-        If its file cannot be used.
-    """
-    name = config.tokenizer
-    if callable(name):
-        return Tokenizer(_callable_cut(name), is_local=False, runs_in_processes=False)
-    if name in (None, "whitespace"):
-        return Tokenizer(_cut_at_spaces, is_local=True)
-    if name == "words":
-        return Tokenizer(_cut_words, is_local=True, drops_punctuation=True)
-    if name == "chars":
-        return Tokenizer(_cut_chars, is_local=True, drops_punctuation=True)
-    if name == "jieba":
-        # Its dictionary has capitals, as in T恤, so lower-casing must wait.
-        return Tokenizer(
-            _jieba_cut(config.user_dict, files.get("user_dict")),
-            is_local=False,
-            lowercases_before=False,
-            drops_punctuation=True,
-        )
-    cut = _huggingface_cut(str(name), files.get("tokenizer"))
-    return Tokenizer(cut, is_local=False, runs_in_processes=False)
+
+def is_cut_at_spaces_only(config: CorpusConfig) -> bool:
+    """Say whether tokens are just what stands between white space, and lines are sentences."""
+    return (
+        tokenizer_of(config).splits_at_spaces
+        and config.normalize == "none"
+        and config.numbers == "keep"
+        and config.sentences == "line"
+        and not (config.t2s or config.s2t or config.drop_punctuation)
+    )
 
 
 def describe(config: CorpusConfig) -> dict[str, Any]:
@@ -97,16 +95,13 @@ def describe(config: CorpusConfig) -> dict[str, Any]:
     Packages stand with their versions, files with their SHA-256.
     """
     reading = {name: getattr(config, name) for name in config.__dataclass_fields__}
-    tokenizer = config.tokenizer
-    if callable(tokenizer):
-        reading["tokenizer"] = f"callable {getattr(tokenizer, '__qualname__', type(tokenizer).__qualname__)}"
-    elif tokenizer in ("words", "chars"):
-        reading["tokenizer_package"] = _package("unicode-segmentation-rs")
-    elif tokenizer == "jieba":
-        reading["tokenizer_package"] = _package("rjieba", extra="zh")
-    elif tokenizer not in (None, "whitespace"):
-        reading["tokenizer_package"] = _package("tokenizers", extra="hf")
-        reading["tokenizer_sha256"] = _digest(str(tokenizer))
+    function, tokenizer = config.tokenizer, tokenizer_of(config)
+    if callable(function):
+        reading["tokenizer"] = f"callable {getattr(function, '__qualname__', type(function).__qualname__)}"
+    if tokenizer.package is not None:
+        reading["tokenizer_package"] = _package(*tokenizer.package)
+    if tokenizer is _HUGGING_FACE:
+        reading["tokenizer_sha256"] = _digest(str(function))
     if config.user_dict is not None:
         reading["user_dict_sha256"] = _digest(config.user_dict)
     if config.t2s or config.s2t:
@@ -256,7 +251,8 @@ class Cutter:
     """A tokenizer with the normalisation before it and the rule for tokens after it."""
 
     def __init__(self, config: CorpusConfig, files: Mapping[str, bytes] | None = None) -> None:
-        self.tokenizer = make_tokenizer(config, files or {})
+        self.tokenizer = tokenizer_of(config)
+        self._cut = self.tokenizer.make_cut(config, files or {})
         before = self.tokenizer.lowercases_before
         drops = config.drop_punctuation
         drops = self.tokenizer.drops_punctuation if drops is None else drops
@@ -267,7 +263,7 @@ class Cutter:
         """Cut lines into tokens to which `rule` has yet to be applied; blank ones may be among them."""
         if self.normalize is not None and lines:
             lines = self.normalize("\n".join(lines)).split("\n")
-        return self.tokenizer.cut(lines)
+        return self._cut(lines)
 
     def decide(self, token: str) -> str:
         """Return what a token becomes; "" if it is to be dropped."""
@@ -332,7 +328,9 @@ def _cut_chars(lines: Sequence[str]) -> Iterable[list[str]]:
             yield words
 
 
-def _callable_cut(function: Callable[[str], Iterable[str]]) -> Callable[[Sequence[str]], Any]:
+def _callable_cut(config: CorpusConfig, files: Mapping[str, bytes]) -> Cut:
+    function: Any = config.tokenizer
+
     def cut(lines: Sequence[str]) -> Iterable[list[str]]:
         for line in lines:
             tokens = function(line)
@@ -347,12 +345,12 @@ def _callable_cut(function: Callable[[str], Iterable[str]]) -> Callable[[Sequenc
     return cut
 
 
-def _jieba_cut(user_dict: str | None, data: bytes | None) -> Callable[[Sequence[str]], Any]:
+def _jieba_cut(config: CorpusConfig, files: Mapping[str, bytes]) -> Cut:
     package = _import("rjieba", "zh")
-    if user_dict is None:
+    if config.user_dict is None:
         return lambda lines: map(package.cut, lines)
     jieba = package.Jieba()
-    for word, frequency in _user_words(user_dict, data):
+    for word, frequency in _user_words(config.user_dict, files.get("user_dict")):
         jieba.add_word(word, frequency, None)
     return lambda lines: map(jieba.cut, lines)
 
@@ -374,8 +372,9 @@ def _user_words(path: str, data: bytes | None) -> list[tuple[str, int | None]]:
     return words
 
 
-def _huggingface_cut(path: str, data: bytes | None) -> Callable[[Sequence[str]], Any]:
-    tokenizers = _import("tokenizers", "hf")
+def _huggingface_cut(config: CorpusConfig, files: Mapping[str, bytes]) -> Cut:
+    tokenizers, path = _import("tokenizers", "hf"), str(config.tokenizer)
+    data = files.get("tokenizer")
     text = Path(path).read_bytes() if data is None else data  # a missing file stays FileNotFoundError
     try:
         tokenizer = tokenizers.Tokenizer.from_str(text.decode())
@@ -398,7 +397,7 @@ def _import(package: str, extra: str) -> Any:
         raise MissingExtraError(package, extra) from None
 
 
-def _package(name: str, *, extra: str | None = None) -> str:
+def _package(name: str, extra: str | None = None) -> str:
     try:
         return f"{name} {importlib.metadata.version(name)}"
     except importlib.metadata.PackageNotFoundError:
@@ -409,3 +408,20 @@ def _package(name: str, *, extra: str | None = None) -> str:
 
 def _digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def _always(cut: Cut) -> Callable[[CorpusConfig, Mapping[str, bytes]], Cut]:
+    return lambda config, files: cut
+
+
+_UAX29 = ("unicode-segmentation-rs", None)
+TOKENIZERS = {
+    "whitespace": Tokenizer(_always(_cut_at_spaces), is_local=True, splits_at_spaces=True),
+    "words": Tokenizer(_always(_cut_words), is_local=True, drops_punctuation=True, package=_UAX29),
+    "chars": Tokenizer(_always(_cut_chars), is_local=True, drops_punctuation=True, package=_UAX29),
+    # Lower-casing comes after cutting, because the dictionary has capitals, as in T恤.
+    "jieba": Tokenizer(_jieba_cut, lowercases_before=False, drops_punctuation=True, package=("rjieba", "zh")),
+}
+"""All tokenizers that have a name; `w2v.config.TOKENIZERS` lists the names too."""
+_CALLABLE = Tokenizer(_callable_cut, runs_in_processes=False)
+_HUGGING_FACE = Tokenizer(_huggingface_cut, runs_in_processes=False, package=("tokenizers", "hf"))
