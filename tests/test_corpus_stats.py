@@ -19,7 +19,7 @@ from w2v.cli import cli
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import encode
 from w2v.corpus.tools.fetch import fetch, find_corpus
-from w2v.corpus.tools.stats import advice, describe_corpus, estimate, plot_zipf, zipf_chart
+from w2v.corpus.tools.stats import corpus_advice, describe_corpus, estimate, plot_zipf, zipf_chart
 from w2v.errors import CorpusError
 
 
@@ -88,7 +88,7 @@ def test_plots(tmp_path: Path) -> None:
 
 def test_advice() -> None:
     def hints(sentences: list[list[str]]) -> str:
-        return " ".join(advice(describe_corpus(encode(sentences, vocab=VocabConfig(min_count=1)))))
+        return " ".join(corpus_advice(describe_corpus(encode(sentences, vocab=VocabConfig(min_count=1)))))
 
     assert "a single sentence" in hints([["a"] * 2_000])
     assert "little context" in hints([["a"]] * 100)

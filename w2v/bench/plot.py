@@ -9,19 +9,11 @@ from typing import Any
 
 from w2v.bench.report import BenchReport
 from w2v.comparison.spread import deviation, mean
-from w2v.errors import ConfigError, MissingExtraError
-from w2v.files.atomic import new_file
+from w2v.files.figures import new_figure, write_figure
 
 _NAMES = ("gensim", "w2v")
 _COLORS = {"gensim": "#9a9a9a", "w2v": "#1f6fb4"}
 _WIDTH = 0.38
-
-
-def check_plot(path: Path) -> None:
-    """Raise now if `write_plot` could not write later: ask before a long benchmark."""
-    _figure_class()
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ConfigError(f"{path}: a plot is written as .png, .svg or .pdf")
 
 
 def write_plot(report: BenchReport, path: Path) -> None:
@@ -39,7 +31,7 @@ def write_plot(report: BenchReport, path: Path) -> None:
         drawings.append(_draw_jobs)
     if any(job.quality for job in report.jobs):
         drawings.append(_draw_quality)
-    figure = _figure_class()(figsize=(5.2 * len(drawings), 4.2), layout="constrained")
+    figure = new_figure(5.2 * len(drawings), 4.2)
     for draw, axes in zip(drawings, figure.subplots(1, len(drawings), squeeze=False)[0], strict=True):
         draw(axes, report)
         axes.spines[["top", "right"]].set_visible(False)
@@ -49,16 +41,7 @@ def write_plot(report: BenchReport, path: Path) -> None:
         f"{report.settings['negative']} negatives, {report.vocabulary:,} words, {report.machine.processor}",
         fontsize=9,
     )
-    with new_file(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    return Figure
+    write_figure(figure, path)
 
 
 def _draw_speed(axes: Any, report: BenchReport) -> None:

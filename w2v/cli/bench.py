@@ -99,13 +99,14 @@ def bench(
     """
     from w2v.bench.measure import MODELS
     from w2v.bench.measure import bench as run
-    from w2v.bench.plot import check_plot, write_plot
+    from w2v.bench.plot import write_plot
     from w2v.comparison.profile import EvaluationSets
+    from w2v.files.figures import check_figure
 
     if not sources and not quick:
         raise click.UsageError("give a CORPUS, or --quick for the demo corpus")
     if plot is not None:
-        check_plot(plot)
+        check_figure(plot)
     if quick:
         values |= {name: _QUICK[name] for name in _QUICK if not _is_given(name)}
     has_quality = bool(analogies or pairs or not quick)

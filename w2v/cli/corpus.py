@@ -59,13 +59,13 @@ def stats(plot: Path | None, as_json: bool, **values: Any) -> None:
       w2v corpus stats zh.txt --tokenizer jieba --plot zipf.png
     """
     from w2v.config import TrainConfig
-    from w2v.corpus.tools.stats import advice, describe_corpus, estimate, plot_zipf
+    from w2v.corpus.tools.stats import corpus_advice, describe_corpus, estimate, plot_zipf
 
     encoded = read_everything(values)
     described = describe_corpus(encoded)
     counts = encoded.vocab.counts
     cost = estimate(counts[counts >= 5], encoded.n_tokens, TrainConfig())
-    hints = advice(described)
+    hints = corpus_advice(described)
     if plot is not None:
         plot_zipf(counts, plot)
         click.echo(f"Wrote {plot}", err=True)

@@ -34,7 +34,7 @@ def encode(
     source : path-like, sequence of path-like, or iterable of sequences of str
         Files, folders (read to any depth in sorted order, hidden files left out), URLs, or "-" for standard
         input: text, JSONL, CSV, TSV, Parquet or Wikipedia dumps, plain or packed (gzip, bzip2, xz,
-        Zstandard; told by content). Unless `corpus` says otherwise a line is a sentence, and tokens are
+        Zstandard; known by content). Unless `corpus` says otherwise a line is a sentence, and tokens are
         separated as by `str.split()`. Or sentences from Python, each a list of tokens: any iterable, also a
         generator, is read once. An `EncodedCorpus` is returned as it is.
     corpus : CorpusConfig, optional
@@ -45,13 +45,13 @@ def encode(
     phrases : PhraseConfig, optional
         Which neighbouring words are joined to one.
     workers : int, optional
-        Processes that cut text into tokens where that is slower than reading; by default one a core. The
+        Processes that cut text into tokens where that is slower than reading; by default one per core. The
         result does not depend on it.
     cache_dir : path-like, optional
         Where encoded files are kept, so that the next run starts at once; by default the user's cache folder.
         Standard input and sentences from Python are not kept.
     cache : bool
-        False: keep nothing; what is needed meanwhile stands in the system's folder for temporary files.
+        False: keep nothing; files that are needed meanwhile lie in the system's temporary folder.
     progress : callable, optional
         Called while files are read, with the bytes of the files read so far and all bytes (None if not
         known).

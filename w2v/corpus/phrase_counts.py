@@ -1,8 +1,8 @@
-"""Count and join words that stand together: all compiled code of the phrases. No strings, no scores.
+"""Count and join neighbouring words: all compiled code of the phrases. No strings, no scores.
 
 A pair is (first word, connectors between, last word). The connectors are the number of a node in a tree of
 connector words: node 0 is the empty run, and each further connector leads to a child. So a pair is three
-int32 whatever stands in between, and pairs are counted in one open-addressing hash table.
+int32 whatever words lie between them, and pairs are counted in one open-addressing hash table.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _key(first: int, last: int) -> Any:
 
 @byte_helper
 def _slot_of(words: Any, between: Any, mask: Any) -> Any:
-    """Return the home of a pair in a table; the ids are ranks, which no stranger can choose to collide."""
+    """Return the first slot to try for a pair; ids are ranks by count, so no text can make them collide."""
     mixed = (words ^ (between * _MULTIPLIER_2)) * _MULTIPLIER
     mixed ^= mixed >> _SHIFT
     mixed *= _MULTIPLIER_2
@@ -92,9 +92,9 @@ def find_pairs(
     nodes : ndarray of uint64, shape (2**k, N_COLUMNS)
         The tree of connectors: (parent, connector) -> node.
     state : ndarray of int64, shape (N_STATE,)
-        Where the reading stands; it stops when `pairs` is full or the tree needs more room.
+        Position of the reader, which stops when `pairs` is full or the tree needs more room.
     pairs : ndarray of uint64, shape (n, N_COLUMNS)
-        Takes the words of each pair, and the connectors between them.
+        Filled with the words of each pair, and the connectors between them.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def find_pairs(
     sentence, position = state[SENTENCE], state[POSITION]
     while sentence < len(offsets) - 1:
         stop = offsets[sentence + 1]
-        # A pair may reach over the place where the last call stopped: go back to its first word.
+        # A pair may begin before the place where the last call stopped: go back to its first word.
         first, between = _NONE, np.int64(0)
         while position < stop:
             word = np.int64(tokens[position])
@@ -203,7 +203,7 @@ def join_phrases(
     out : ndarray of int32
         Room for all tokens of the sentences.
     out_ends : ndarray of int64, shape (last_sentence - first_sentence,)
-        Takes the end of each sentence in `out`.
+        Filled with the end of each sentence in `out`.
 
     Returns
     -------

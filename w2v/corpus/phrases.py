@@ -1,4 +1,4 @@
-"""Phrases: words that stand together far more often than chance has it become one, such as new_york."""
+"""Phrases: words that occur together far more often than by chance are joined to one, such as new_york."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from w2v.errors import ConfigError, CorpusError
 _PAIRS_AT_ONCE = 1 << 17
 _TOKENS_AT_ONCE = 1 << 18
 _FIRST_SLOTS = 1 << 18
-_MOST_SLOTS = 1 << 27  # 2 GB; beyond, the rarest pairs are forgotten, as gensim does past 40 M
+_MOST_SLOTS = 1 << 27  # 2 GB; then the rarest pairs are forgotten, as in gensim after 40 M
 _CHINESE_CONNECTORS = frozenset("的之与與和及或在于於而并並以从從对對为為是了")
 
 
@@ -38,7 +38,7 @@ class Phrase(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """What counting found: `table` and `nodes` as `phrase_counts` has them, and how many pairs they hold."""
+    """Counted pairs: `table` and `nodes` as in `phrase_counts`, and how many pairs they hold."""
 
     table: NDArray[np.uint64]
     nodes: NDArray[np.uint64]
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 @contextmanager
 def joined_entry(entry: Entry, config: PhraseConfig, cache: Cache) -> Iterator[Entry]:
-    """Give an entry in which phrases are joined, from the cache if it was made before.
+    """Open an entry in which phrases are joined, from the cache if it was made before.
 
     The memory maps outlive the block, its folder need not.
     """

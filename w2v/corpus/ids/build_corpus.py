@@ -49,7 +49,7 @@ def encode_source(
     workers: int = 1,
     block_bytes: int = _BLOCK_BYTES,
 ) -> EncodedCorpus:
-    """Do what `w2v.corpus.encode` promises; `block_bytes` is how much is read at once, for tests."""
+    """See `w2v.corpus.encode`; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
     files = find_files(paths) if paths is not None else []
     kind = _first_kind(files, config)
@@ -124,7 +124,7 @@ def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
 
 
 def _key_now(files: Sequence[TextFile], config: CorpusConfig, reading: Mapping[str, Any]) -> str | None:
-    """Return the cache key of files; None if not all are regular ones, so that nothing tells them apart."""
+    """Return the cache key of files; None if one is a pipe or a URL, of which no change would show."""
     statuses = [file.path.stat() for file in files if file.path is not None]
     if (
         not files
@@ -179,7 +179,7 @@ class _FilesReader:
         )
 
     def _scan(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
-        """Give words their numbers as they stand between white space, lines being sentences."""
+        """Find and number the words between white space; a line is a sentence."""
         scanner = Scanner(writer)
         bar = _Bytes(self.files, self.progress)
         current = None
@@ -198,7 +198,7 @@ class _FilesReader:
         return scanner.types, scanner.n_blank
 
     def _encode_parts(self, writer: StreamWriter, tally: Tally) -> tuple[Types, int]:
-        """Cut the text into tokens part by part, on several cores, and merge what comes of the parts."""
+        """Cut the text into tokens part by part, on several cores, and merge the results."""
         table, bar = TypeTable(), _Bytes(self.files, self.progress)
         n_blank = last_end = 0
         with closing(self._blocks(tally)) as blocks:

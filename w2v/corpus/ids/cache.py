@@ -1,10 +1,9 @@
-"""The cache of encoded corpora: people's text as ids, in a folder that only they can read.
+"""The cache of encoded corpora, in a folder that only its owner can read.
 
 `entries/<digest>/` holds one encoded corpus under the digest of its content; `sources/<key>.json` says
-which one a list of files gave when it was read with certain settings, where the key covers each file's
-path, size, times and inode, so that a changed file is read again. `tmp-*` are corpora that are being read.
-An entry is made under such a name and renamed, so several processes at once do no harm: the first one's
-entry stays.
+which one belongs to a list of files read with certain settings. The key covers each file's path, size, times
+and inode, so that a changed file is read again. `tmp-*` are corpora that are being read. A finished entry is
+renamed, so several processes can read the same corpus at once: the entry of the first one stays.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class CachedCorpus(NamedTuple):
-    """An entry for people to look at: sizes in bytes, the time of its last use in seconds since 1970."""
+    """Facts on an entry, to be shown: sizes in bytes, the time of its last use in seconds since 1970."""
 
     fingerprint: str
     files: list[str]
@@ -51,8 +50,7 @@ class Cache:
     Parameters
     ----------
     root : Path or None
-        The folder; None keeps nothing, and puts what is being read into the system's folder for temporary
-        files.
+        The folder; None keeps nothing, and puts what is being read into the system's temporary folder.
     """
 
     def __init__(self, root: Path | None) -> None:
@@ -64,7 +62,7 @@ class Cache:
         return self.root is not None
 
     def find(self, key: str) -> tuple[Entry, CorpusReport] | None:
-        """Open what the same files gave earlier; None if they have not been read, or the entry is damaged."""
+        """Open the entry of files read earlier; None if they were not read yet, or the entry is damaged."""
         if self.root is None:
             return None
         try:
@@ -82,7 +80,7 @@ class Cache:
 
     @contextmanager
     def new_folder(self) -> Iterator[Path]:
-        """Give an empty folder for one entry; what is still there when the block ends is removed.
+        """Make an empty folder for one entry; if it is still there when the block ends it is removed.
 
         Open memory maps outlive that (on Windows the folder does too, until a later run clears it away).
         """
@@ -98,10 +96,10 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, folder: Path, fingerprint: str) -> Path:
-        """Give a finished entry its name, unless it is there already; return where it is."""
+        """Move a finished entry to its place, unless one is there already; return the place."""
         for path in folder.iterdir():
             with path.open("r+b") as file:
-                os.fsync(file.fileno())  # so that after a power cut the sizes are no lie
+                os.fsync(file.fileno())  # so that after a power cut the sizes are right
         target = self._entry(fingerprint)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         if target.exists() and read_meta(target) is None:
@@ -116,7 +114,7 @@ class Cache:
         return target
 
     def remember(self, key: str, fingerprint: str, report: CorpusReport, files: Sequence[TextFile]) -> None:
-        """Note which entry the files gave."""
+        """Record which entry belongs to the files."""
         record = {
             "fingerprint": fingerprint,
             "report": dataclasses.asdict(report),
@@ -150,7 +148,7 @@ class Cache:
         return sorted(found, key=lambda corpus: -corpus.last_used)
 
     def clear(self) -> int:
-        """Remove all entries, and what runs that crashed have left; return how many bytes that were."""
+        """Remove all entries, and what crashed runs have left; return how many bytes were freed."""
         if self.root is None or not self.root.exists():
             return 0
         n_bytes = _n_bytes(self.root)
@@ -160,15 +158,15 @@ class Cache:
         return n_bytes - _n_bytes(self.root)
 
     def _entry(self, fingerprint: str) -> Path:
-        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        assert self.root is not None  # noqa: S101 - callers check `keeps`
         return self.root / "entries" / fingerprint.rpartition(":")[2]
 
     def _record(self, key: str) -> Path:
-        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        assert self.root is not None  # noqa: S101 - callers check `keeps`
         return self.root / "sources" / f"{key}.json"
 
     def _file_names(self) -> dict[str, list[str]]:
-        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        assert self.root is not None  # noqa: S101 - callers check `keeps`
         names: dict[str, list[str]] = {}
         for path in (self.root / "sources").glob("*.json"):
             with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
@@ -179,7 +177,7 @@ class Cache:
 
     def _remove_stale(self, seconds: float) -> None:
         """Remove what crashed runs have left: temporary folders to which nothing was written for a time."""
-        assert self.root is not None  # noqa: S101 - callers have asked `keeps`
+        assert self.root is not None  # noqa: S101 - callers check `keeps`
         for folder in self.root.glob("tmp-*"):
             with contextlib.suppress(OSError):
                 last_write = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
@@ -190,7 +188,7 @@ class Cache:
 def open_cache(cache_dir: str | os.PathLike[str] | None, *, keep: bool = True) -> Cache:
     """Open the cache in a folder, by default the user's own; the folder is made if need be.
 
-    A default folder that cannot be written is done without; one that was asked for is an error.
+    If the default folder cannot be written there is no cache, with a warning; for a given one it is an error.
     """
     if not keep:
         return Cache(None)

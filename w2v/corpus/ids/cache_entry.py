@@ -89,7 +89,7 @@ class Entry:
 
 
 def finish_entry(folder: Path, types: Types, merged: NDArray[np.int32] | None = None) -> str:
-    """Bring a written stream into the order of falling counts and write the types and `meta.json`.
+    """Renumber a written stream by falling count and write the types and `meta.json`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parts of a text: the unit of work of tokenizers that are slower than reading, and what comes of each."""
+"""Parts of a text: the unit of work of tokenizers that are slower than reading, and the result of each."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Part(NamedTuple):
 
 
 class EncodedPart(NamedTuple):
-    """What came of a part: its types in order of first appearance, and its tokens as ids of them.
+    """A part as ids: its types in order of first appearance, and its tokens as ids of them.
 
-    `sentence_ends` counts tokens from the start of the part; tokens behind the last end belong to a sentence
+    `sentence_ends` counts tokens from the start of the part; tokens after the last end belong to a sentence
     that goes on in the next part.
     """
 
@@ -58,7 +58,7 @@ class EncodedPart(NamedTuple):
 
 
 def cut_into_parts(blocks: Iterator[Block]) -> Iterator[tuple[Block, Part]]:
-    """Gather the blocks of files into parts; each comes with the last block in it."""
+    """Join the blocks of files to parts; each comes with the last block in it."""
     gathered = bytearray()
     last: Block | None = None
     for block in blocks:
@@ -113,7 +113,7 @@ class PartEncoder:
         return self._encode_lines(text, is_open=self._is_open(part, text))
 
     def _is_open(self, part: Part, text: str) -> bool:
-        """Say whether the last sentence of a part goes on behind it."""
+        """Say whether the last sentence of a part goes on in the next one."""
         return not part.ends_file and part.kind.page_text is None and not text.endswith("\n")
 
     def _text(self, part: Part) -> str:
@@ -142,7 +142,7 @@ class PartEncoder:
         return "".join(split) + rest
 
     def _encode_words(self, text: str, *, is_open: bool) -> EncodedPart:
-        """Cut each distinct word between white space once, whatever it is that is slow."""
+        """Cut each distinct word between white space only once, and copy its tokens wherever it occurs."""
         # Imported here: the processes of jieba do not need numba, which takes long to load.
         from w2v.corpus.ids.scan import expand
         from w2v.corpus.ids.type_table import Collector, Scanner
@@ -151,7 +151,7 @@ class PartEncoder:
         scanner = Scanner(collected)
         scanner.feed(text.encode())
         if is_open:
-            scanner.feed(b" ")  # the part was cut behind a token
+            scanner.feed(b" ")  # the part was cut after a token
         else:
             scanner.end_file()
         words = scanner.types.words()
@@ -206,7 +206,7 @@ _DTYPES = (np.uint8, np.int64, np.int64, np.int32, np.int64)
 
 
 def pack(encoded: EncodedPart) -> tuple[bytes, list[bytes]]:
-    """Return an encoded part as a line of JSON and what follows it: to send to another process."""
+    """Return an encoded part as a line of JSON and the bytes that follow it, for a pipe."""
     arrays = zip((*encoded.types, encoded.token_ids, encoded.sentence_ends), _DTYPES, strict=True)
     data = [np.ascontiguousarray(array, dtype).tobytes() for array, dtype in arrays]
     header = {"sizes": [len(array) for array in data], "n_blank": encoded.n_blank}

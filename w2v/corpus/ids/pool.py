@@ -1,8 +1,9 @@
 """Encode parts in several processes, in order.
 
-The processes are plain ones that talk over pipes, not multiprocessing's: those import the caller's main
-module anew, so that a script without `if __name__ == "__main__"` would start itself over and over. Nothing is
-pickled. `main` is what such a process runs.
+The processes run `main` and talk over pipes; nothing is pickled. They are not those of multiprocessing, which
+import the caller's main module again, so that a script without `if __name__ == "__main__"` would start itself
+over and over. Nor are they loky's, which import modules from the working folder, live on when this process is
+killed, and need two more processes that track them.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def encode_parts(
     workers : int
         Processes.
     alone_seconds : float
-        How long to encode parts here before processes are started: a short text needs none.
+        Parts are encoded in this process for so long before others are started: a short text needs none.
     """
     encoder = PartEncoder(config)
     source = iter(parts)
@@ -115,7 +116,7 @@ class _Process:
 
     def __init__(self, config: CorpusConfig) -> None:
         command = python_command(__name__, [])
-        # In a session of its own, Ctrl-C in the terminal does not reach it; this process ends it.
+        # In a session of its own it is not reached by Ctrl-C in the terminal; this process ends it.
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
@@ -166,10 +167,10 @@ class _Process:
 
 
 def main() -> None:
-    """Encode parts that arrive on standard input until it ends; Ctrl-C is the parent's business."""
+    """Encode parts that arrive on standard input until it ends; Ctrl-C is left to the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     source, target = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a package prints must not get among the answers
+    os.dup2(2, 1)  # what a package prints must not mix with the results
     try:
         encoder = PartEncoder(CorpusConfig(**json.loads(source.readline())))
         while line := source.readline():

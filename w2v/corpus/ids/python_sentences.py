@@ -86,7 +86,7 @@ def _ids(sentence: Any, number: int, numbering: Numbering) -> list[int]:
 def _flush(
     writer: StreamWriter, ids: array[int], ends: array[int], counts: NDArray[np.int64], n_types: int
 ) -> NDArray[np.int64]:
-    """Write what has gathered; return the counts with it, at least n_types long."""
+    """Write the gathered ids; return the counts with them added, at least n_types long."""
     token_ids = np.array(ids, np.int32)
     writer.write(token_ids, np.array(ends, np.int64))
     if n_types > len(counts):

@@ -2,11 +2,11 @@
 
 The words are found exactly where `str.split()` finds them. Each distinct word (type) gets an id in order of
 first appearance, by an open-addressing hash table with linear probing. The hash is keyed with a secret,
-because the words come from strangers who might choose them to collide; the ids do not depend on the key.
+because the author of a text could choose words that collide; the ids do not depend on the key.
 
 Splitting (with hashing) and numbering are two passes over a slice of text that stays in the processor's
-cache. So the table's memory can be asked for some words ahead: 40 against 13 M words/s on 17 M words of
-Wikipedia.
+cache. So the slots of the table can be prefetched some words ahead: 40 against 13 M words/s on 17 M words
+of Wikipedia.
 """
 
 # mypy: no-warn-return-any
@@ -27,7 +27,7 @@ I64: TypeAlias = NDArray[np.int64]
 U64: TypeAlias = NDArray[np.uint64]
 
 PADDING = 8
-"""Bytes that must exist behind the text and behind the word blob: words are loaded 8 bytes at a time."""
+"""Bytes that must follow the text and the word blob: words are loaded 8 bytes at a time."""
 
 # Positions in the `state` array.
 POSITION, WORD_START, N_TYPES, N_TOKENS, SENTENCE_START, N_LINES, N_BLANK, N_STATE = range(8)
@@ -92,7 +92,7 @@ def _multiply_and_fold(typing_context: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of array.flat[index], to be read and written soon."""
+    """Prefetch the cache line of array.flat[index] into L1, for reading and writing."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -198,17 +198,19 @@ def split_words(text: U8, end: int, state: I64, key: U64, words: U64, sentence_e
     Parameters
     ----------
     text : ndarray of uint8
-        UTF-8; text[end] is a space, and PADDING bytes exist behind `end`. A word that the end cuts is left
-        for the next call, so a text must end in a newline.
+        UTF-8; text[end] is a space, and PADDING bytes follow `end`. A word that the end cuts is left for
+        the next call, so a text must end in a newline.
     end : int
     state : ndarray of int64, shape (N_STATE,)
         Where the reading stands; modified in place.
     key : ndarray of uint64, shape (2,)
         Secret of the hash.
     words : ndarray of uint64, shape (n, N_COLUMNS)
-        Takes hash, slot key, start and stop of each word; room for one in 2 bytes of new text, and one more.
+        Filled with hash, slot key, start and stop of each word; must have room for a word in every 2 bytes
+        of new text, and one more.
     sentence_ends : ndarray of int64
-        Takes, for each sentence with a word, the number of words from the very start to its end; same room.
+        Filled, for each sentence with a word, with the number of words from the start of the first text to
+        its end; must have the same room.
 
     Returns
     -------
@@ -347,9 +349,9 @@ def fill_slots(slots: U64, offsets: I64, n_types: int, blob: U8, key: U64) -> No
 
 @byte_kernel
 def hash_types(blob: U8, offsets: I64, key: U64, words: U64) -> None:
-    """Describe types one behind the other as `split_words` describes words, so that they can be numbered.
+    """Hash types as `split_words` hashes words, so that `number_words` can number them.
 
-    PADDING bytes must exist behind the blob.
+    PADDING bytes must follow the blob.
 
     **Updates** words, shape (n_types, N_COLUMNS).
     """
@@ -376,7 +378,7 @@ def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I3
     Returns
     -------
     (int, int)
-        Pieces and sentence ends written. Sentences that are left without a piece are no more.
+        Pieces and sentence ends written. A sentence without a piece is dropped.
 
     **Updates** out, out_ends.
     """
@@ -398,7 +400,7 @@ def expand(token_ids: I32, sentence_ends: I64, pieces: I32, starts: I64, out: I3
 
 @byte_kernel
 def gather_words(blob: U8, offsets: I64, order: I64, out: U8) -> None:
-    """Copy words in another order, one behind the other: first word order[0], then word order[1], ...
+    """Copy words without gaps in another order: first word order[0], then word order[1], ...
 
     **Updates** out.
     """
@@ -429,7 +431,7 @@ def put_in_lines(blob: U8, offsets: I64, start: int, stop: int, out: U8) -> None
 def put_sentences(
     tokens: I32, offsets: I64, first: int, last: int, blob: U8, word_offsets: I64, out: U8
 ) -> int:
-    """Write sentences as text: words with a space between, a line feed behind each sentence.
+    """Write sentences as text: words with a space between, a line feed after each sentence.
 
     Returns
     -------

@@ -24,7 +24,7 @@ class TypeTable:
     """The types met so far, numbered in order of first appearance, with their counts."""
 
     def __init__(self) -> None:
-        # Whoever wrote the text must not know the key of the hash.
+        # Secret, so that no text can be made of words that collide.
         self.key = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
         self._state = np.zeros(scan.N_STATE, np.int64)
         self._offsets = np.zeros(1, np.int64)
@@ -99,10 +99,10 @@ class TypeTable:
 
 
 class Sink(Protocol):
-    """Takes what the scanner finds, in text order."""
+    """Receives what the scanner finds, in text order."""
 
     def write(self, token_ids: NDArray[np.int32], sentence_ends: NDArray[np.int64]) -> None:
-        """Take type ids, and the sentence ends among them counted in tokens from the very start."""
+        """Receive type ids, and the sentence ends among them, counted in tokens from the first text on."""
 
 
 class Scanner:
@@ -170,7 +170,7 @@ class Scanner:
             self._scan()
 
     def _append(self, part: NDArray[np.uint8]) -> None:
-        """Put a slice behind the unfinished word of the last one, which moves to the front of the buffer."""
+        """Append a slice to the unfinished word of the last one, which moves to the front of the buffer."""
         word_start = int(self._state[scan.WORD_START])
         if word_start:
             kept = self._end - word_start
@@ -212,7 +212,7 @@ def _resized(array: NDArray[_Scalar], length: int) -> NDArray[_Scalar]:
 
 
 def lowered(types: Types) -> tuple[Types, NDArray[np.int32]]:
-    """Lower-case the types rather than the text, which gives the same words and is much less work.
+    """Lower-case the types instead of the text: the same words for much less work.
 
     Parameters
     ----------

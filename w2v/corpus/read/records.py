@@ -185,7 +185,7 @@ def _as_text(value: Any, number: int, field: str) -> str:
 
 
 def _delimited_fields(lines: Iterator[str], field: str, kind: Delimited) -> Iterator[tuple[int, str]]:
-    # The limit is one of the whole process; the bound on a line, above, is what protects here.
+    # The limit of csv is global and low; `_MOST_LETTERS` bounds the lines here.
     csv.field_size_limit(max(csv.field_size_limit(), min(_MOST_LETTERS, sys.maxsize)))
     header_line = next(lines, None)
     if header_line is None:

@@ -1,4 +1,4 @@
-"""Files behind a URL, through smart_open: https://, s3:// and what else it knows."""
+"""Files behind a URL, through smart_open: https://, s3:// and the other schemes it knows."""
 
 from __future__ import annotations
 
@@ -8,24 +8,10 @@ from typing import BinaryIO
 from w2v.errors import CorpusError, MissingExtraError
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_SCHEMES = (
-    "http",
-    "https",
-    "s3",
-    "s3a",
-    "s3n",
-    "gs",
-    "azure",
-    "hdfs",
-    "webhdfs",
-    "ftp",
-    "ftps",
-    "sftp",
-    "ssh",
-    "scp",
-)
 _TIMEOUT_SECONDS = 60
 _PARAMETERS = {"http": {"timeout": _TIMEOUT_SECONDS}, "https": {"timeout": _TIMEOUT_SECONDS}}
+_CLOUD = ("s3", "s3a", "s3n", "gs", "azure", "hdfs", "webhdfs")
+_SCHEMES = (*_PARAMETERS, *_CLOUD, "ftp", "ftps", "sftp", "ssh", "scp")
 
 
 def is_url(name: str) -> bool:
@@ -65,7 +51,7 @@ def open_url(url: str) -> BinaryIO:
 
 
 def as_corpus_error(url: str, error: Exception) -> Exception:
-    """Turn an error of a transport, of which each package has its own, into one line."""
+    """Turn an error of a transport, for which each package has classes of its own, into one line."""
     if isinstance(error, CorpusError):
         return error
     return CorpusError(f"{url}: cannot be read: {' '.join(str(error).split()) or type(error).__name__}")

@@ -36,8 +36,7 @@ _MEDIA = re.compile(
 )
 _INNERMOST_TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _TABLE = re.compile(r"\{\|")
-# gensim has expressions of its own for the next five, which take minutes, or for ever, where such things are
-# never closed.
+# gensim's own expressions for the next five take minutes, or never end, where the markup is not closed.
 _LINK = re.compile(r"\[\w{1,20}://[^\s\[\]]*([ \t]*[^\[\]\n]*)\]")
 _OPEN_LINK = re.compile(r"\[(?=\w+://)")
 _IMAGE_WORD = re.compile(r"\[\[((?:image|file)[^\[\]\n|]*)\|?([^\[\]\n]*)\]\]", re.IGNORECASE)
@@ -90,13 +89,13 @@ def _prose(line: str) -> str:
 
 
 def plain_text(wikitext: str, kept_elements: str = "") -> str:
-    """Strip the markup; gensim does most of it, after what would leave captions or cells in the text.
+    """Strip the markup. gensim does most of it; what it would leave, such as captions and cells, goes before.
 
     Parameters
     ----------
     wikitext : str
     kept_elements : str
-        Of "ol|ul", those whose content stays.
+        Lists whose content stays, of "li|ol|ul".
     """
     from gensim.corpora.wikicorpus import filter_wiki
 
@@ -116,8 +115,8 @@ def plain_text(wikitext: str, kept_elements: str = "") -> str:
 def _without_elements(text: str, kept: str) -> str:
     """Put a space for each element that holds no prose, from its tag to the next one that closes its kind.
 
-    One pass over the tags, and no tag is left that is never closed: for each of those a regular expression,
-    gensim's too, would search the rest of the page, which takes minutes where there are thousands.
+    One pass over the tags, which also removes tags that are never closed: for each of those a regular
+    expression, gensim's too, would search the rest of the page. That takes minutes where there are thousands.
     """
     tags = list((_TAG if kept else _TAG_OR_LIST).finditer(text))
     closing: dict[str, list[int]] = {}

@@ -18,7 +18,7 @@ _HAS_LETTER_OR_DIGIT = re.compile(r"[^\W_]").search
 
 
 def text_normalizer(config: CorpusConfig, *, lowercase: bool) -> Callable[[str], str] | None:
-    """Return what changes a text as a whole: NFC or NFKC, then the Chinese script, then lower case.
+    """Return a function that normalises a text: NFC or NFKC, then the Chinese script, then lower case.
 
     None if nothing is to be done. Line breaks stay where they are.
     """
@@ -44,7 +44,7 @@ def text_normalizer(config: CorpusConfig, *, lowercase: bool) -> Callable[[str],
 def token_rule(
     config: CorpusConfig, *, lowercase: bool, drop_punctuation: bool
 ) -> Callable[[str], str] | None:
-    """Return what decides on a token: what it becomes, or "" to drop it; None if every token stays.
+    """Return a function from a token to what it becomes, "" to drop it; None if every token stays.
 
     Blank tokens are dropped by every rule.
     """

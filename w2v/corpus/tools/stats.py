@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from w2v.config import TrainConfig
 from w2v.corpus.ids.encoded_corpus import EncodedCorpus
-from w2v.errors import MissingExtraError
+from w2v.files.figures import new_figure, write_figure
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100)
 SAMPLES = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -155,7 +155,7 @@ def _seconds_an_epoch(n_tokens: int, trained: float, config: TrainConfig) -> flo
     return (trained * cost + n_tokens * 5e-9) / config.workers
 
 
-def advice(stats: CorpusStats) -> list[str]:
+def corpus_advice(stats: CorpusStats) -> list[str]:
     """Say what looks wrong, and what to change."""
     lines = []
     if stats.sentences == 1 and stats.tokens > 1000:
@@ -172,7 +172,7 @@ def advice(stats: CorpusStats) -> list[str]:
             "lower-case the text (--tokenizer, --lowercase)"
         )
     if stats.tokens < 1_000_000:
-        lines.append(f"{stats.tokens:,} tokens are few: good vectors want some million, and more --epochs")
+        lines.append(f"{stats.tokens:,} tokens are few: good vectors need some millions, and more --epochs")
     return lines
 
 
@@ -204,21 +204,14 @@ def plot_zipf(counts: NDArray[np.int64], path: Path) -> None:
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "plot") from None
-    from w2v.files.atomic import new_file
-
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.add_subplot()
     ranks = np.unique(np.geomspace(1, len(counts), 1000).astype(np.int64))
     axes.loglog(ranks, counts[ranks - 1], ".", markersize=3)
     axes.loglog(ranks, counts[0] / ranks, "-", linewidth=0.8, label="1 / rank")
     axes.set(xlabel="rank", ylabel="occurrences")
     axes.legend()
-    with new_file(path) as file:
-        figure.savefig(file, format=path.suffix.lstrip(".") or "png")
+    write_figure(figure, path)
 
 
 def _coverage(counts: NDArray[np.int64], min_count: int) -> Coverage:
