@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from w2v.corpus.ids.type_table import Scanner, lowered
+from w2v.corpus.ids.scanner import Scanner, lowered
 from w2v.errors import CorpusError
 
 WHITE_SPACE = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
@@ -90,7 +90,7 @@ def test_the_table_grows() -> None:
 
 
 def test_more_types_than_ids_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("w2v.corpus.ids.type_table.MAX_TYPES", 1 << 15)
+    monkeypatch.setattr("w2v.corpus.ids.scanner.MAX_TYPES", 1 << 15)
     with pytest.raises(CorpusError, match="more than 32768 distinct words"):
         read(" ".join(map(str, range(40_000))).encode(), 1 << 12)
 

@@ -117,7 +117,7 @@ def test_many_runs_of_connectors(monkeypatch: pytest.MonkeyPatch) -> None:
     names = sorted(ENGLISH_CONNECTOR_WORDS)
     sentences = [["x", *generator.choice(names, 6).tolist(), "y"] for _ in range(1500)]
     check_against_gensim(sentences * 2, "en", "default", 1e-9, 1, 1)
-    monkeypatch.setattr("w2v.corpus.phrase_counts.MOST_NODES", 100)
+    monkeypatch.setattr("w2v.corpus.phrase_kernels.MOST_NODES", 100)
     with pytest.raises(CorpusError, match="too many different runs"):
         read(sentences, phrases=1, phrase_connectors="en")
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.config import PhraseConfig
-from w2v.corpus import phrase_counts as kernels
+from w2v.corpus import phrase_kernels as kernels
 from w2v.corpus.ids.cache import Cache
 from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, open_entry
 from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, sentence_ranges
-from w2v.corpus.ids.type_table import TypeTable
+from w2v.corpus.ids.scanner import TypeTable
 from w2v.corpus.ids.word_types import Types
 from w2v.errors import ConfigError, CorpusError
 
@@ -38,7 +38,7 @@ class Phrase(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Counted pairs: `table` and `nodes` as in `phrase_counts`, and how many pairs they hold."""
+    """Counted pairs: `table` and `nodes` as in `phrase_kernels`, and how many pairs they hold."""
 
     table: NDArray[np.uint64]
     nodes: NDArray[np.uint64]

@@ -21,7 +21,7 @@ from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, ReadingPr
 from w2v.corpus.ids.parts import cut_into_parts
 from w2v.corpus.ids.pool import encode_parts
 from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
-from w2v.corpus.ids.type_table import Scanner, TypeTable, lowered
+from w2v.corpus.ids.scanner import Scanner, TypeTable, lowered
 from w2v.corpus.ids.uncut_text import uncut_text_advice
 from w2v.corpus.ids.word_types import Types
 from w2v.corpus.read.blocks import Block, kind_of_file, read_blocks

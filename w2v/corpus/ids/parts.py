@@ -144,8 +144,8 @@ class PartEncoder:
     def _encode_words(self, text: str, *, is_open: bool) -> EncodedPart:
         """Cut each distinct word between white space only once, and copy its tokens wherever it occurs."""
         # Imported here: the processes of jieba do not need numba, which takes long to load.
-        from w2v.corpus.ids.scan import expand
-        from w2v.corpus.ids.type_table import Collector, Scanner
+        from w2v.corpus.ids.scan_kernels import expand
+        from w2v.corpus.ids.scanner import Collector, Scanner
 
         collected = Collector()
         scanner = Scanner(collected)

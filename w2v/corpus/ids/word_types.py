@@ -47,7 +47,7 @@ class Types(NamedTuple):
 
     def take(self, rows: NDArray[np.int64]) -> Types:
         """Return the words of these rows, in their order."""
-        from w2v.corpus.ids.scan import gather_words
+        from w2v.corpus.ids.scan_kernels import gather_words
 
         offsets = _offsets(np.diff(self.offsets)[rows])
         blob = np.empty(offsets[-1], np.uint8)

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from w2v.corpus.ids import scan
+from w2v.corpus.ids import scan_kernels as kernels
 from w2v.corpus.ids.encoded_corpus import EncodedCorpus, sentence_ranges
 from w2v.errors import CorpusError
 
@@ -32,7 +32,7 @@ def write_sentences(corpus: EncodedCorpus, file: BinaryIO) -> None:
     for first, last in sentence_ranges(corpus.offsets):
         tokens = corpus.type_ids[corpus.offsets[first] : corpus.offsets[last]]
         out = np.empty(int(lengths[tokens].sum()) + len(tokens), np.uint8)
-        n_bytes = scan.put_sentences(
+        n_bytes = kernels.put_sentences(
             corpus.type_ids, corpus.offsets, first, last, types.blob, types.offsets, out
         )
         file.write(out[:n_bytes].data)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.corpus.ids.scan import I32, I64, U64, prefetch
+from w2v.corpus.ids.scan_kernels import I32, I64, U64, prefetch
 from w2v.system.compiling import byte_helper, byte_kernel
 
 Flags: TypeAlias = NDArray[np.bool_]

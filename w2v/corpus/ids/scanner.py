@@ -1,4 +1,4 @@
-"""The table of types, and the scanner that feeds it text in blocks; `w2v.corpus.ids.scan` has the loops."""
+"""The table of types, and the scanner that feeds it text in blocks; the loops are in `scan_kernels`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.corpus.ids import scan
+from w2v.corpus.ids import scan_kernels as kernels
 from w2v.corpus.ids.word_types import MAX_TYPES, Types
 from w2v.corpus.read.guess_encoding import encoding_advice
 from w2v.errors import CorpusError
@@ -26,7 +26,7 @@ class TypeTable:
     def __init__(self) -> None:
         # Secret, so that no text can be made of words that collide.
         self.key = np.frombuffer(os.urandom(16), np.uint64) | np.uint64(1)
-        self._state = np.zeros(scan.N_STATE, np.int64)
+        self._state = np.zeros(kernels.N_STATE, np.int64)
         self._offsets = np.zeros(1, np.int64)
         self._counts = np.zeros(0, np.int64)
         self._blob = np.zeros(8 * _FIRST_CAPACITY, np.uint8)
@@ -35,7 +35,7 @@ class TypeTable:
     @property
     def types(self) -> Types:
         """The types so far (views, valid until more are entered)."""
-        n_types = self._state[scan.N_TYPES]
+        n_types = self._state[kernels.N_TYPES]
         return Types(
             self._blob[: self._offsets[n_types]], self._offsets[: n_types + 1], self._counts[:n_types]
         )
@@ -45,11 +45,11 @@ class TypeTable:
     ) -> None:
         """Put the ids of n_words hashed words of a text into `token_ids` and count each once.
 
-        New words are entered. `words` is as `scan.split_words` leaves it.
+        New words are entered. `words` is as `kernels.split_words` leaves it.
         """
         n_numbered = 0
         while True:
-            n_numbered = scan.number_words(
+            n_numbered = kernels.number_words(
                 text,
                 words,
                 n_numbered,
@@ -63,15 +63,15 @@ class TypeTable:
             )
             if n_numbered == n_words:
                 return
-            self._make_room(int(words[n_numbered, scan.STOP] - words[n_numbered, scan.START]))
+            self._make_room(int(words[n_numbered, kernels.STOP] - words[n_numbered, kernels.START]))
 
     def merge(self, types: Types) -> NDArray[np.int32]:
         """Enter distinct types with their counts; return their ids here, int32, shape (n_types,)."""
         n_types = len(types.counts)
-        padded = np.zeros(len(types.blob) + scan.PADDING, np.uint8)
+        padded = np.zeros(len(types.blob) + kernels.PADDING, np.uint8)
         padded[: len(types.blob)] = types.blob
-        words = np.empty((n_types, scan.N_COLUMNS), np.uint64)
-        scan.hash_types(padded, types.offsets, self.key, words)
+        words = np.empty((n_types, kernels.N_COLUMNS), np.uint64)
+        kernels.hash_types(padded, types.offsets, self.key, words)
         ids = np.empty(n_types, np.int32)
         self.number(padded, words, n_types, ids)
         np.add.at(self._counts, ids, types.counts - 1)
@@ -79,15 +79,15 @@ class TypeTable:
 
     def _make_room(self, n_bytes: int) -> None:
         """Make room for another type of n_bytes."""
-        n_types = int(self._state[scan.N_TYPES])
+        n_types = int(self._state[kernels.N_TYPES])
         if n_types == len(self._counts):
             self._grow(2 * n_types)
         else:
-            needed = int(self._offsets[n_types]) + n_bytes + scan.PADDING
+            needed = int(self._offsets[n_types]) + n_bytes + kernels.PADDING
             self._blob = _resized(self._blob, max(2 * len(self._blob), needed))
 
     def _grow(self, capacity: int) -> None:
-        n_types = int(self._state[scan.N_TYPES])
+        n_types = int(self._state[kernels.N_TYPES])
         if n_types >= MAX_TYPES:
             raise CorpusError(
                 f"the corpus has more than {MAX_TYPES} distinct words, more than an int32 id can name"
@@ -95,7 +95,7 @@ class TypeTable:
         self._counts = _resized(self._counts, capacity)
         self._offsets = _resized(self._offsets, capacity + 1)
         self._slots = np.zeros((2 * capacity, 2), np.uint64)
-        scan.fill_slots(self._slots, self._offsets, n_types, self._blob, self.key)
+        kernels.fill_slots(self._slots, self._offsets, n_types, self._blob, self.key)
 
 
 class Sink(Protocol):
@@ -118,11 +118,11 @@ class Scanner:
     def __init__(self, sink: Sink, *, slice_bytes: int = _SLICE_BYTES) -> None:
         self._sink = sink
         self._slice_bytes = slice_bytes
-        self._state = np.zeros(scan.N_STATE, np.int64)
-        self._text = np.zeros(2 * slice_bytes + scan.PADDING, np.uint8)
+        self._state = np.zeros(kernels.N_STATE, np.int64)
+        self._text = np.zeros(2 * slice_bytes + kernels.PADDING, np.uint8)
         self._end = 0
         most_words = slice_bytes // 2 + 2
-        self._words = np.empty((most_words, scan.N_COLUMNS), np.uint64)
+        self._words = np.empty((most_words, kernels.N_COLUMNS), np.uint64)
         self._token_ids = np.empty(most_words, np.int32)
         self._sentence_ends = np.empty(most_words, np.int64)
         self._table = TypeTable()
@@ -133,12 +133,12 @@ class Scanner:
     @property
     def n_tokens(self) -> int:
         """Tokens read so far."""
-        return int(self._state[scan.N_TOKENS])
+        return int(self._state[kernels.N_TOKENS])
 
     @property
     def n_blank(self) -> int:
         """Lines without a word so far."""
-        return int(self._state[scan.N_BLANK])
+        return int(self._state[kernels.N_BLANK])
 
     @property
     def types(self) -> Types:
@@ -149,7 +149,7 @@ class Scanner:
         """Begin another text; `name` and the `skipped` bytes before its first block serve error messages."""
         self._name = name
         self._before = skipped - self._end
-        self._lines_before = int(self._state[scan.N_LINES])
+        self._lines_before = int(self._state[kernels.N_LINES])
 
     def end_file(self) -> None:
         """End the text: a last line without a newline is a sentence too."""
@@ -171,22 +171,22 @@ class Scanner:
 
     def _append(self, part: NDArray[np.uint8]) -> None:
         """Append a slice to the unfinished word of the last one, which moves to the front of the buffer."""
-        word_start = int(self._state[scan.WORD_START])
+        word_start = int(self._state[kernels.WORD_START])
         if word_start:
             kept = self._end - word_start
             self._text[:kept] = self._text[word_start : self._end]
-            self._state[scan.POSITION] -= word_start
-            self._state[scan.WORD_START] = 0
+            self._state[kernels.POSITION] -= word_start
+            self._state[kernels.WORD_START] = 0
             self._before += word_start
             self._end = kept
-        if (needed := self._end + len(part) + scan.PADDING) > len(self._text):
+        if (needed := self._end + len(part) + kernels.PADDING) > len(self._text):
             self._text = _resized(self._text, 2 * needed)
         self._text[self._end : self._end + len(part)] = part
         self._end += len(part)
         self._text[self._end] = ord(" ")
 
     def _scan(self) -> None:
-        is_valid, n_words, n_ends = scan.split_words(
+        is_valid, n_words, n_ends = kernels.split_words(
             self._text, self._end, self._state, self._table.key, self._words, self._sentence_ends
         )
         if not is_valid:
@@ -195,8 +195,8 @@ class Scanner:
         self._sink.write(self._token_ids[:n_words], self._sentence_ends[:n_ends])
 
     def _invalid_utf8(self) -> CorpusError:
-        position = int(self._state[scan.POSITION])
-        line = int(self._state[scan.N_LINES]) - self._lines_before + 1
+        position = int(self._state[kernels.POSITION])
+        line = int(self._state[kernels.N_LINES]) - self._lines_before + 1
         around = self._text[max(position - _ADVICE_BYTES, 0) : self._end].tobytes()
         return CorpusError(
             f"{self._name}:{line}: not UTF-8 at byte {self._before + position} of the text "
@@ -231,7 +231,7 @@ def lowered(types: Types) -> tuple[Types, NDArray[np.int32]]:
     for start in range(0, len(types.counts), _LINES_AT_ONCE):
         stop = min(start + _LINES_AT_ONCE, len(types.counts))
         lines = np.empty(types.offsets[stop] - types.offsets[start] + stop - start, np.uint8)
-        scan.put_in_lines(types.blob, types.offsets, start, stop, lines)
+        kernels.put_in_lines(types.blob, types.offsets, start, stop, lines)
         scanner.feed(lines.tobytes().decode().lower().encode())
     merged, _ = collected.arrays()
     counts = np.zeros(len(scanner.types.counts), np.int64)
