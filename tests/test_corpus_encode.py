@@ -36,8 +36,12 @@ def decoded(corpus: EncodedCorpus) -> list[list[str | None]]:
     return [rows[a:b] for a, b in zip(corpus.offsets, corpus.offsets[1:], strict=False)]
 
 
-def temporary_folders() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("w2v-*"))
+@pytest.fixture
+def temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files, in which no other process of w2v is at work."""
+    folder = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def write(folder: Path, **files: str | bytes) -> Path:
@@ -252,28 +256,26 @@ def test_numpy_strings_are_tokens() -> None:
     "error", [ZeroDivisionError("in the middle"), OSError("of reading"), KeyboardInterrupt()]
 )
 def test_an_error_in_a_generator_comes_through_and_leaves_nothing(
-    error: BaseException, tmp_path: Path
+    error: BaseException, tmp_path: Path, temporary: Path
 ) -> None:
     def sentences() -> Iterator[list[str]]:
         yield ["a"]
         raise error
 
-    before = temporary_folders()
     for cache in (True, False):
         with pytest.raises(type(error)) as caught:
             encode(sentences(), cache_dir=tmp_path, cache=cache)
         assert caught.value is error
     assert list(tmp_path.glob("*/*")) == []
-    assert temporary_folders() == before
+    assert list(temporary.iterdir()) == []
 
 
-def test_sentences_from_python_leave_nothing(tmp_path: Path) -> None:
-    before = temporary_folders()
+def test_sentences_from_python_leave_nothing(tmp_path: Path, temporary: Path) -> None:
     corpus = encode(SENTENCES, vocab=ALL, cache_dir=tmp_path)
     private = encode(SENTENCES, vocab=ALL, cache=False)
     assert decoded(corpus) == decoded(private) == SENTENCES
     assert list(tmp_path.glob("*/*")) == []
-    assert temporary_folders() == before
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\r\n\u3000\n", "\ufeff"])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from w2v.config import CORPUS_FORMATS, CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.corpus.read.guess_encoding import guess_encoding
-from w2v.corpus.read.kinds import KINDS
+from w2v.corpus.read.kinds import KINDS, Kind
 from w2v.corpus.read.opened_file import RecordError, Tally
 from w2v.corpus.read.records import CSV, json_texts
 from w2v.errors import CorpusError
@@ -52,6 +52,21 @@ def write(tmp_path: Path) -> Write:
 def test_every_format_of_the_config_has_a_record() -> None:
     assert set(KINDS) == set(CORPUS_FORMATS)
     assert list(KINDS)[-1] == "text"  # fits every file, so it is tried last
+
+
+def test_one_record_adds_a_kind(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = Kind(
+        "pages",
+        detects=lambda head, suffix: head.startswith(b"%%"),
+        read=lambda opened, validate: iter(opened.read().split(b"%%")[1:]),
+        page_text=str.upper,
+        tokenizer="words",
+    )
+    monkeypatch.setattr("w2v.corpus.read.kinds.KINDS", {"pages": pages, **KINDS})
+    path = write("a.txt", "%%one, two\nthree%%four")
+    assert read(path) == [["ONE", "TWO"], ["THREE"], ["FOUR"]]
+    assert read(path, tokenizer="whitespace", sentences="none") == [["ONE,", "TWO", "THREE"], ["FOUR"]]
+    assert encoded(path).report.kinds == {"pages": 1}
 
 
 def test_json_lines(write: Write) -> None:

@@ -158,14 +158,14 @@ class PartEncoder:
         pieces = self._pieces(words)
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum([len(tokens) for tokens in pieces], out=starts[1:])
-        numbering = Numbering(str)
-        numbers = [numbering[token] for tokens in pieces for token in tokens]
+        ids: dict[str, int] = {}  # most tokens are new here, where a `Numbering` would be slower
+        numbers = [ids.setdefault(token, len(ids)) for tokens in pieces for token in tokens]
         token_ids, ends = collected.arrays()
         out = np.empty(int((np.diff(starts) * scanner.types.counts).sum()), np.int32)
         out_ends = np.empty(len(ends), np.int64)
         n_out, n_ends = expand(token_ids, ends, np.array(numbers, np.int32), starts, out, out_ends)
         n_blank = scanner.n_blank + len(ends) - n_ends
-        return _encoded(numbering.words, out[:n_out], out_ends[:n_ends], n_blank)
+        return _encoded(ids, out[:n_out], out_ends[:n_ends], n_blank)
 
     def _pieces(self, words: list[str]) -> list[tuple[str, ...]]:
         """Return the tokens of words that hold no white space."""
