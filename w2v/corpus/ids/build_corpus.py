@@ -7,7 +7,7 @@ import logging
 import os
 import stat
 from collections.abc import Generator, Mapping, Sequence, Set
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,19 +90,14 @@ def _finished(
     """Join phrases, cut to the vocabulary, and give advice on what was read."""
     if tokenizer_of(config).splits_at_spaces and (advice := uncut_text_advice(entry.types)):
         _log.warning("%s", advice)
-    if phrases is None or not phrases.phrases:
-        return _selected(entry, vocab, report, reading)
-    from w2v.corpus.phrases import joined_entry
+    joined: AbstractContextManager[Entry] = nullcontext(entry)
+    if phrases is not None and phrases.phrases:
+        from w2v.corpus.phrases import joined_entry
 
-    with joined_entry(entry, phrases, cache) as joined:
+        joined = joined_entry(entry, phrases, cache)
         reading = {**reading, "phrases": dataclasses.asdict(phrases)}
-        return _selected(joined, vocab, report, reading)
-
-
-def _selected(
-    entry: Entry, vocab: VocabConfig | Vocab, report: CorpusReport, reading: Mapping[str, Any]
-) -> EncodedCorpus:
-    return EncodedCorpus(*select_words(entry, vocab), entry.offsets, entry, report, reading)
+    with joined as entry:
+        return EncodedCorpus(*select_words(entry, vocab), entry.offsets, entry, report, reading)
 
 
 def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
