@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from w2v.config import TrainConfig
-from w2v.corpus.ids.pool import usable_cores
+from w2v.system.processes import usable_cores
 from w2v.training import ahead
 
 FIRST_RUN = """

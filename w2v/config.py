@@ -5,12 +5,12 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import math
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from w2v.errors import ConfigError
+from w2v.system.processes import usable_cores
 
 
 def setting(
@@ -65,12 +65,6 @@ class VocabConfig(_Checked):
     max_vocab: int | None = setting(None, "Keep only the N most frequent words.", low=1)
 
 
-def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 _TOKENS_TO_READ = 85_000_000
 
 
@@ -100,7 +94,7 @@ class TrainConfig(_Checked):
     epochs: int | None = setting(
         None, "Passes over the corpus (default: by its size, 5 to 30).", low=1, high=1_000_000
     )
-    workers: int = setting(_usable_cores(), "Training threads.", low=1, high=1_024)
+    workers: int = setting(usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
     block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
     block_negatives: int | None = setting(

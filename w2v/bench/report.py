@@ -14,6 +14,7 @@ from typing import Any
 
 from w2v.comparison.processes import Run
 from w2v.comparison.spread import Measure
+from w2v.system.processes import usable_cores
 from w2v.system.version import __version__
 
 
@@ -45,8 +46,7 @@ class Machine:
         """Look at this machine."""
         packages = {name: version(name) for name in ("gensim", "numba", "numpy", "scipy")}
         versions = {"w2v": __version__, "python": platform.python_version(), **packages}
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return cls(_processor(), cores, versions, 1, load(), None)
+        return cls(_processor(), usable_cores(), versions, 1, load(), None)
 
 
 def load() -> float | None:

@@ -78,7 +78,7 @@ def encode(
         return source
     from w2v.corpus.ids.build_corpus import encode_source
     from w2v.corpus.ids.cache import open_cache
-    from w2v.corpus.ids.pool import usable_cores
+    from w2v.system.processes import usable_cores
 
     return encode_source(
         source,

@@ -1,12 +1,20 @@
-"""How other processes of this package are started."""
+"""How other processes of this package are started, and how many can run at once."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 
 _BOOTSTRAP = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from {} import main; main()"
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def python_command(module: str, arguments: Sequence[str]) -> list[str]:

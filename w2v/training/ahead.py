@@ -13,8 +13,7 @@ import sys
 from collections.abc import Iterator
 
 from w2v.config import TrainConfig
-from w2v.corpus.ids.pool import usable_cores
-from w2v.system.processes import python_command
+from w2v.system.processes import python_command, usable_cores
 from w2v.training.trainer import compile_kernel, is_missing
 
 

@@ -33,13 +33,6 @@ _START_SECONDS = 2.0  # about what it takes to start them, with numba
 Tag = TypeVar("Tag")
 
 
-def usable_cores() -> int:
-    """Return how many cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def encode_parts(
     parts: Iterable[tuple[Tag, Part]],
     config: CorpusConfig,
