@@ -140,3 +140,31 @@ def imported_modules(path: Path) -> Iterator[Path]:
             place = PACKAGE.parent.joinpath(*str(node.module).split("."))
             names = [place / f"{alias.name}.py" for alias in node.names]
             yield from [place.with_suffix(".py")] if place.with_suffix(".py").exists() else names
+
+
+CHECKED = """
+import sys
+import numpy as np
+import pytest
+from w2v.evaluation.analogy_kernels import keep_best
+
+best = np.zeros((1, 1), np.float32), np.zeros((1, 1), np.int64)
+with pytest.raises(IndexError):
+    keep_best(np.zeros((2, 2), np.float32), np.full((1, 3), 2), 0, False, *best)
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+def test_kernels_stay_inside_their_arrays() -> None:
+    """Run the tests of all kernels but those of training, whose rows are addresses, with indices checked."""
+    tests = Path(__file__).parent
+    kernels = ["corpus_scan", "phrases", "formats_kernels", "evaluate"]
+    files = [str(tests / f"test_{name}.py") for name in kernels]
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKED, *files, "-q", "-p", "no:cacheprovider"],
+        cwd=tests.parent,
+        env=os.environ | {"NUMBA_BOUNDSCHECK": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
