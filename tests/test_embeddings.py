@@ -257,7 +257,7 @@ def test_small_properties() -> None:
     assert np.allclose(model.norms, np.linalg.norm(model.vectors, axis=1), atol=1e-6)
     assert "load" in dir(w2v)
     with pytest.raises(AttributeError, match="nothing"):
-        w2v.nothing  # noqa: B018
+        w2v.nothing  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_norms_and_frequency_are_described() -> None:
