@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import threading
@@ -20,8 +21,24 @@ from w2v.errors import CorpusError, TrainingError
 from w2v.system import compiling
 from w2v.training.cpu import block_kernels as kernels
 from w2v.training.cpu import exact_kernels
-from w2v.training.cpu.arguments import EXACT_SHIFT, Job, Plan, Scratch, Shape, Tables
-from w2v.training.cpu.memory import initial_weights, make_plan, make_scratch, make_shape, pack_rows
+from w2v.training.cpu.arguments import (
+    EXACT_SHIFT,
+    BlockScratch,
+    ExactScratch,
+    Job,
+    KernelSettings,
+    RowLayout,
+    Tables,
+)
+from w2v.training.cpu.memory import (
+    initial_weights,
+    make_block_scratch,
+    make_exact_scratch,
+    make_layout,
+    make_settings,
+    own_rows,
+    pack_rows,
+)
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 from w2v.vectors.training_report import EpochReport, TrainingReport
 from w2v.vectors.vocab import Vocab
@@ -120,34 +137,39 @@ class _Run:
     config: TrainConfig
     kernel: Any
     tables: Tables
-    plan: Plan
-    shape: Shape
-    scratches: list[Scratch]
+    settings: KernelSettings
+    layout: RowLayout
+    scratches: list[BlockScratch] | list[ExactScratch]
     borders: NDArray[np.int64]
     stop: threading.Event = field(default_factory=threading.Event)
 
     @classmethod
     def prepare(cls, corpus: EncodedCorpus, config: TrainConfig) -> _Run:
         """Make tables, weights and scratch, and have the kernel compiled."""
-        shape = make_shape(config.vector_size)
+        layout = make_layout(config.vector_size)
         wanted = max(_FEWEST_JOB_TOKENS, corpus.n_tokens // _FEWEST_JOBS)
         borders = job_borders(corpus.offsets, min(wanted, _MOST_JOB_TOKENS[config.kernel]))
         longest = int(np.diff(borders).max())
         workers = min(config.workers, len(borders) - 1)
-        plan = make_plan(config, workers, len(corpus.vocab))
+        settings = make_settings(config, workers, len(corpus.vocab))
         kernel = _KERNELS[config.model, config.kernel]
+        make_scratch: Callable[[], Any] = functools.partial(make_exact_scratch, settings, layout, longest)
+        if config.kernel == "block":
+            make_scratch = functools.partial(
+                make_block_scratch, settings, layout, longest, model=config.model
+            )
         run = cls(
             corpus=corpus,
             config=config,
             kernel=kernel,
-            tables=make_tables(corpus, config, shape),
-            plan=plan,
-            shape=shape,
-            scratches=[make_scratch(plan, shape, longest, model=config.model) for _ in range(workers)],
+            tables=make_tables(corpus, config, layout, settings.own_rows),
+            settings=settings,
+            layout=layout,
+            scratches=[make_scratch() for _ in range(workers)],
             borders=borders,
         )
         nothing = Job(0, 0, 0, 0.0, 0.0, np.uint64(0))
-        kernel(run.tables, plan, shape, run.scratches[0], nothing)
+        kernel(run.tables, settings, layout, run.scratches[0], nothing)
         return run
 
     @property
@@ -168,12 +190,13 @@ class _Run:
         return Job(start, stop, sentence, self.alpha(epoch, start), self.alpha(epoch, stop), seed)
 
 
-def make_tables(corpus: EncodedCorpus, config: TrainConfig, shape: Shape, dtype: type = np.float32) -> Tables:
+def make_tables(corpus: EncodedCorpus, config: TrainConfig, layout: RowLayout, n_own_rows: int) -> Tables:
     """Make what all workers share: samplers' tables and initial weights."""
     counts = corpus.vocab.counts
     scale = cast(int, config.block_negatives) << 32 if config.kernel == "block" else 1 << 64 - EXACT_SHIFT
     sampler = NegativeSampler.build(counts, config.ns_exponent, scale)
-    w_in, w_out = initial_weights(len(counts), config.vector_size, shape, config.seed, dtype)
+    w_in, w_out = initial_weights(len(counts), config.vector_size, layout, config.seed)
+    own_words, own_slots = own_rows(counts, n_own_rows)
     return Tables(
         tokens=_read_only(corpus.tokens),
         offsets=_read_only(corpus.offsets),
@@ -183,6 +206,9 @@ def make_tables(corpus: EncodedCorpus, config: TrainConfig, shape: Shape, dtype:
         guide_shift=np.uint64(sampler.guide_shift),
         w_in=w_in,
         w_out=w_out,
+        frozen=np.zeros(0, np.uint8),
+        own_words=own_words,
+        own_slots=own_slots,
     )
 
 
@@ -246,7 +272,7 @@ def _work(
     epoch: int,
     jobs: Iterator[int],
     seeds: NDArray[np.uint64],
-    scratch: Scratch,
+    scratch: BlockScratch | ExactScratch,
     totals: NDArray[np.float64],
 ) -> None:
     """Do jobs until there are none; `next` on a shared iterator is atomic, so each is done once."""
@@ -254,7 +280,7 @@ def _work(
         if run.stop.is_set():
             return
         job = run.job(epoch, index, seeds[index])
-        _, pairs, loss = run.kernel(run.tables, run.plan, run.shape, scratch, job)
+        _, pairs, loss = run.kernel(run.tables, run.settings, run.layout, scratch, job)
         totals += (job.stop - job.start, pairs, loss)
         if not math.isfinite(loss):
             raise TrainingError(_not_finite(run, epoch, job.alpha_start))

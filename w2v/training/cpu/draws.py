@@ -28,11 +28,12 @@ def random_bits(state):
 
 
 @helper
-def draw_width(plan, state):
-    """Return a window, 1 .. plan.window, or plan.window itself if windows do not shrink."""
-    if not plan.shrink:
-        return plan.window
-    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(plan.window)) >> np.uint64(32)) + 1
+def draw_window(settings, state):
+    """Return a window, 1 .. settings.window, or settings.window itself if windows do not shrink."""
+    if not settings.shrink:
+        return settings.window
+    # The upper half of a product with 32 random bits is below `window`, without a division (Lemire 2019).
+    return np.int64(((random_bits(state) >> np.uint64(32)) * np.uint64(settings.window)) >> np.uint64(32)) + 1
 
 
 @helper
@@ -45,31 +46,39 @@ def find_word(tables, point):
 
 
 @helper
-def gather_job(tables, plan, scratch, job):
-    """Subsample a job's tokens into one flat run that crosses sentence ends (Mikolov et al. 2013b, 2.3).
+def is_frozen(frozen, word_id):
+    """Say whether a row of `w_in` keeps its bytes. It must not be written: -0.0 plus an update of 0.0 is 0.0."""
+    return len(frozen) > 0 and frozen[word_id] != 0
 
-    **Updates** `ids`, `left`, `right`; behind the run stand positions of word 0 without contexts, enough to
-    fill the last block. **Returns** n, the tokens kept.
+
+@helper
+def gather_job(tables, settings, positions, state, job):
+    """Subsample a job's tokens into one run that crosses sentence ends (Mikolov et al. 2013b, 2.3).
+
+    **Updates** `positions`; behind the run stand positions of word 0 without contexts, enough to fill the
+    last block. **Returns** n, the tokens kept.
     """
-    ids, left, right, state = scratch.ids, scratch.left, scratch.right, scratch.state
-    first = plan.window + EDGE
+    ids, left, right = positions
+    first = settings.window + EDGE
     n = 0
-    position, sentence = job.start, job.sentence
-    while position < job.stop:
+    token_pos, sentence = job.start, job.sentence
+    while token_pos < job.stop:
         end = min(tables.offsets[sentence + 1], job.stop)
         begin = n
-        for place in range(position, end):
+        for place in range(token_pos, end):
             token = tables.tokens[place]
+            # Written whether it is kept or not: then the draw decides by an addition, not by a branch.
             ids[first + n] = token
             if token < len(tables.keep):
                 n += np.uint32(random_bits(state) >> np.uint64(32)) <= tables.keep[token]
         for i in range(begin, n):
-            left[i] = min(i - begin, plan.window)
-            right[i] = min(n - 1 - i, plan.window)
-        position = end
+            left[i] = min(i - begin, settings.window)
+            right[i] = min(n - 1 - i, settings.window)
+        token_pos = end
         sentence += 1
-    for i in range(first + n, first + n + 2 * plan.block + plan.window + EDGE):
+    # The last block has its full size, like all others, and its targets lie beyond it.
+    for i in range(first + n, first + n + 2 * settings.block_size + settings.window + EDGE):
         ids[i] = 0
-    for i in range(n, n + plan.block):
+    for i in range(n, n + settings.block_size):
         left[i] = right[i] = 0
     return n

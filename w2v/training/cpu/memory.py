@@ -9,7 +9,22 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from w2v.config import TrainConfig
-from w2v.training.cpu.arguments import CACHE_LINE, EDGE, SLOTS, Plan, Scratch, Shape
+from w2v.training.cpu.arguments import (
+    CACHE_LINE,
+    EDGE,
+    NOT_OWN,
+    SLOTS,
+    Block,
+    BlockScratch,
+    CbowSums,
+    ExactScratch,
+    KernelSettings,
+    OwnRows,
+    PairWeights,
+    Positions,
+    RowLayout,
+    TargetChains,
+)
 from w2v.training.cpu.lanes import LANES, WIDEST
 
 _ROWS_AT_ONCE = 65_536
@@ -19,22 +34,34 @@ _OWN_ROWS = 128
 _WORDS_AN_OWN_ROW = 256
 
 
-def make_plan(config: TrainConfig, workers: int, n_words: int) -> Plan:
-    """Turn resolved settings into the kernels' plan."""
+def make_settings(config: TrainConfig, workers: int, n_words: int) -> KernelSettings:
+    """Turn resolved settings into those of the kernels."""
     has_own_rows = workers > 1 and config.kernel == "block"
-    return Plan(
+    return KernelSettings(
         window=config.window,
         negative=config.negative,
         shrink=int(config.shrink_windows),
         corrected=int(config.cbow_update == "corrected"),
-        block=config.block_size,
+        block_size=config.block_size,
         block_negatives=cast(int, config.block_negatives),
         workers=workers,
         own_rows=min(_OWN_ROWS, n_words // _WORDS_AN_OWN_ROW) if has_own_rows else 0,
     )
 
 
-def make_shape(vector_size: int, dtype: DTypeLike = np.float32) -> Shape:
+def own_rows(counts: NDArray[np.int64], n: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Return `own_words` and `own_slots` of `Tables` for the n most frequent words, n < `NOT_OWN`.
+
+    A given vocabulary may have any order. Only then is there a table: reading it makes CBOW 3 % slower.
+    """
+    words = np.argsort(-counts, kind="stable")[:n].astype(np.int32)
+    slots = np.full(0 if (words == np.arange(n)).all() else len(counts), NOT_OWN, np.uint8)
+    if len(slots):
+        slots[words] = np.arange(n)
+    return words, slots
+
+
+def make_layout(vector_size: int, dtype: DTypeLike = np.float32) -> RowLayout:
     """Cut a row of D numbers, padded to whole lanes, into the parts that the kernels pass fastest.
 
     Two rows of fewer than 4 lanes do not hide the latency of a multiply-add.
@@ -46,7 +73,7 @@ def make_shape(vector_size: int, dtype: DTypeLike = np.float32) -> Shape:
         cuts = [(wide, tail) for wide, tail in both if (n_lanes - tail) % wide == 0]
     wide, tail = min(cuts, key=lambda cut: (n_lanes - cut[1]) // cut[0] * _cost(cut[0]) + _cost(cut[1]))
     zero = np.dtype(dtype).type(0)
-    return Shape((zero,) * wide, (n_lanes - tail) // wide, (zero,) * tail)
+    return RowLayout((zero,) * wide, (n_lanes - tail) // wide, (zero,) * tail)
 
 
 def _cost(n_lanes: int) -> float:
@@ -54,14 +81,14 @@ def _cost(n_lanes: int) -> float:
     return max(n_lanes, 4) + 0.7
 
 
-def row_length(shape: Shape) -> int:
+def row_length(layout: RowLayout) -> int:
     """Return the numbers in a padded row.
 
     Rows of 2048 bytes would all fall on the same few sets of the first-level cache, so lanes are added: 16 %
     faster at 512 dimensions.
     """
-    n_lanes = len(shape.wide) * shape.n_wide + len(shape.tail)
-    n_bytes = n_lanes * LANES * shape.tail[0].itemsize
+    n_lanes = len(layout.wide) * layout.n_wide + len(layout.tail)
+    n_bytes = n_lanes * LANES * layout.tail[0].itemsize
     return LANES * (n_lanes + int(n_bytes % _SAME_SETS == 0))
 
 
@@ -81,14 +108,14 @@ def _own_zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def initial_weights(
-    n_words: int, vector_size: int, shape: Shape, seed: int, dtype: DTypeLike = np.float32
+    n_words: int, vector_size: int, layout: RowLayout, seed: int, dtype: DTypeLike = np.float32
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return w_in, uniform in (-1, 1) / D, and w_out, zero: both (V, padded D).
 
     As gensim (`prep_vectors`). word2vec.c (InitNet) draws from half as wide a range, which trains a little
     slower: the loss stays 0.1 % (skip-gram) to 0.7 % (CBOW) higher.
     """
-    w_in, w_out = (aligned_zeros(n_words, row_length(shape), dtype) for _ in range(2))
+    w_in, w_out = (aligned_zeros(n_words, row_length(layout), dtype) for _ in range(2))
     generator = np.random.default_rng(seed)
     for begin in range(0, n_words, _ROWS_AT_ONCE):
         rows = w_in[begin : begin + _ROWS_AT_ONCE, :vector_size]
@@ -112,83 +139,97 @@ def pack_rows(padded: NDArray[Any], vector_size: int) -> NDArray[Any]:
     return flat[: n_words * vector_size].reshape(n_words, vector_size)
 
 
-def make_scratch(plan: Plan, shape: Shape, longest_job: int, *, model: str) -> Scratch:
+def make_block_scratch(
+    settings: KernelSettings, layout: RowLayout, longest_job: int, *, model: str
+) -> BlockScratch:
     """Allocate one worker's memory for jobs of up to `longest_job` tokens."""
-    dtype = shape.tail[0].dtype
-    block, n_negatives, window = plan.block, plan.block_negatives, plan.window
-    n_positions = longest_job + 2 * (window + EDGE) + 2 * block + EDGE
-    n_columns = n_negatives + block + 2 * window + EDGE
-    widest = LANES * max(len(shape.wide), len(shape.tail))
-    band = 2 * window if model == "sg" else 0
-    n_mixed = _n_mixed(plan, band)
+    dtype = layout.tail[0].dtype
+    size, n_negatives, n_contexts = settings.block_size, settings.block_negatives, 2 * settings.window
+    n_positions = _n_positions(settings, longest_job)
+    n_mixed = _n_mixed(settings, n_contexts if model == "sg" else 0)
     n_logits = n_negatives // LANES * LANES + n_mixed
-    negative_lanes = aligned_zeros(1, n_mixed, dtype)[0]
-    negative_lanes[: n_negatives % LANES] = plan.negative / n_negatives
-    own_in, own_out, old_in, old_out = (
-        aligned_zeros(plan.own_rows, row_length(shape), dtype) for _ in range(4)
-    )
-    ids, left, right, low, high, earlier = (_own_zeros(n_positions, np.int32) for _ in range(6))
-    return Scratch(
+    widest = LANES * max(len(layout.wide), len(layout.tail))
+    length = row_length(layout)
+    sums = None
+    if model == "cbow":
+        sums = CbowSums(
+            low=_own_zeros(n_positions, np.int32),
+            high=_own_zeros(n_positions, np.int32),
+            contexts=_own_zeros(size + n_contexts, np.int64),
+            running=aligned_zeros(size + n_contexts + 1, widest, dtype),
+            means=aligned_zeros(size, length, dtype),
+        )
+    return BlockScratch(
         state=_own_zeros(1, np.uint64),
-        ids=ids,
-        left=left,
-        right=right,
-        low=low,
-        high=high,
-        negatives=_own_zeros((longest_job // block + 2) * n_negatives, np.int32),
-        rows=_own_zeros(block, np.int64),
-        columns=_own_zeros(n_columns, np.int64),
-        contexts=_own_zeros(n_columns, np.int64),
-        ahead=_own_zeros(n_negatives + 2 * block, np.int64),
-        logits=aligned_zeros(block, n_logits, dtype),
-        hits=aligned_zeros(block, n_logits, dtype),
-        latest=_own_zeros(SLOTS, np.int32),
-        earlier=earlier,
-        negative_lanes=negative_lanes,
-        updates=aligned_zeros(block, widest, dtype),
-        full_rows=aligned_zeros(block, row_length(shape), dtype),
-        sums=aligned_zeros(block + 2 * window + 1, widest, dtype),
-        own_in=own_in,
-        own_out=own_out,
-        old_in=old_in,
-        old_out=old_out,
-        **(_skipgram_weights if model == "sg" else _cbow_weights)(plan, dtype),
+        negatives=_own_zeros((longest_job // size + 2) * n_negatives, np.int32),
+        positions=_positions(n_positions),
+        chains=TargetChains(_own_zeros(SLOTS, np.int32), _own_zeros(n_positions, np.int32)),
+        weights=(_skipgram_weights if model == "sg" else _cbow_weights)(settings, dtype),
+        block=Block(
+            rows=_own_zeros(size, np.int64),
+            columns=_own_zeros(n_negatives + size + n_contexts + EDGE, np.int64),
+            ahead=_own_zeros(n_negatives + 2 * size, np.int64),
+            logits=aligned_zeros(size, n_logits, dtype),
+            hits=aligned_zeros(size, n_logits, dtype),
+            updates=aligned_zeros(size, widest, dtype),
+        ),
+        own=OwnRows(*(aligned_zeros(settings.own_rows, length, dtype) for _ in range(4))),
+        sums=sums,
     )
 
 
-def _skipgram_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
+def make_exact_scratch(settings: KernelSettings, layout: RowLayout, longest_job: int) -> ExactScratch:
+    """Allocate one worker's memory for jobs of up to `longest_job` tokens."""
+    dtype, length = layout.tail[0].dtype, row_length(layout)
+    return ExactScratch(
+        state=_own_zeros(1, np.uint64),
+        positions=_positions(_n_positions(settings, longest_job)),
+        update=aligned_zeros(1, length, dtype)[0],
+        mean=aligned_zeros(1, length, dtype)[0],
+    )
+
+
+def _n_positions(settings: KernelSettings, longest_job: int) -> int:
+    return longest_job + 2 * (settings.window + EDGE) + 2 * settings.block_size + EDGE
+
+
+def _positions(n: int) -> Positions:
+    return Positions(*(_own_zeros(n, np.int32) for _ in range(3)))
+
+
+def _pair_weights(
+    settings: KernelSettings, left: NDArray[Any], right: NDArray[Any], left_totals: Any, right_totals: Any
+) -> PairWeights:
+    negatives = np.zeros(left.shape[1], left.dtype)
+    n_negatives = settings.block_negatives
+    negatives[: n_negatives % LANES] = settings.negative / n_negatives
+    totals = (np.array(side, left.dtype) for side in (left_totals, right_totals))
+    return PairWeights(left, right, *totals, negatives)
+
+
+def _skipgram_weights(settings: KernelSettings, dtype: DTypeLike) -> PairWeights:
     """Weigh a row's targets by distance: the chance that a window drawn at random holds them."""
-    window, first = plan.window, plan.block_negatives % LANES + 1
+    window, first = settings.window, settings.block_negatives % LANES + 1
     near = np.arange(1, window + 1)
-    weights = (window - near + 1) / window if plan.shrink else np.ones(window)
+    weights = (window - near + 1) / window if settings.shrink else np.ones(window)
     reached = np.tril(np.ones((window + 1, window)), -1) * weights  # [k, d - 1]: distance d within k contexts
-    left, right = (np.zeros((window + 1, _n_mixed(plan, 2 * window)), dtype) for _ in range(2))
+    left, right = (np.zeros((window + 1, _n_mixed(settings, 2 * window)), dtype) for _ in range(2))
     before, after = slice(first, first + window), slice(first + window + 1, first + 2 * window + 1)
     left[:, before] = reached[:, ::-1]
     left[:, after] = right[:, before] = 1
     right[:, after] = reached
-    totals = reached.sum(axis=1).astype(dtype)
-    return {
-        "left_weights": left,
-        "right_weights": right,
-        "left_totals": totals,
-        "right_totals": totals.copy(),
-    }
+    totals = reached.sum(axis=1)
+    return _pair_weights(settings, left, right, totals, totals)
 
 
-def _cbow_weights(plan: Plan, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
+def _cbow_weights(settings: KernelSettings, dtype: DTypeLike) -> PairWeights:
     """Weigh a row's one target: 1 if the centre has contexts (`left` is 1 then), else 0."""
-    first = plan.block_negatives % LANES + 1
-    left, right = (np.zeros((2, _n_mixed(plan, 0)), dtype) for _ in range(2))
+    first = settings.block_negatives % LANES + 1
+    left, right = (np.zeros((2, _n_mixed(settings, 0)), dtype) for _ in range(2))
     left[1, first] = right[0, first] = 1
-    return {
-        "left_weights": left,
-        "right_weights": right,
-        "left_totals": np.array([0, 1], dtype),
-        "right_totals": np.zeros(2, dtype),
-    }
+    return _pair_weights(settings, left, right, [0, 1], [0, 0])
 
 
-def _n_mixed(plan: Plan, band: int) -> int:
-    """Return the logits behind a row's whole lanes of negatives: the others, its targets, two more."""
-    return LANES * -(-(plan.block_negatives % LANES + band + 3) // LANES)
+def _n_mixed(settings: KernelSettings, band: int) -> int:
+    """Return the logits of a row behind its whole lanes of negatives: other negatives, targets, two gaps."""
+    return LANES * -(-(settings.block_negatives % LANES + band + 3) // LANES)
