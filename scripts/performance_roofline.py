@@ -25,10 +25,10 @@ from numba import njit
 from w2v.bench.report import Machine
 from w2v.config import TrainConfig, default_block_negatives
 from w2v.corpus import EncodedCorpus, encode
+from w2v.system.addresses import address_of
 from w2v.training.cpu.lanes import (
     LANES,
     add_row,
-    address_of,
     fma,
     lane_sum,
     load_lanes,
@@ -37,7 +37,7 @@ from w2v.training.cpu.lanes import (
     store_lanes,
     zero_row,
 )
-from w2v.training.cpu.memory import aligned_zeros, make_shape, row_length
+from w2v.training.cpu.memory import aligned_zeros, make_layout, row_length
 from w2v.training.model import train_model
 from w2v.training.sampling import keep_probabilities
 
@@ -92,17 +92,17 @@ def triad(out, first, second, zero):
 
 
 @_jit
-def add_to_rows(matrix, ids, shape):
+def add_to_rows(matrix, ids, layout):
     """Add a row to the rows of many words: each is read and written, as by the kernels."""
     base, n_bytes = address_of(matrix), matrix.strides[0]
-    part = len(shape.wide) * LANES * matrix.itemsize
+    part = len(layout.wide) * LANES * matrix.itemsize
     small = F32(1e-9)
     for i in range(len(ids)):
         row = base + ids[i] * n_bytes
-        for p in range(shape.n_wide):
-            add_row(row + p * part, plus_scaled(zero_row(shape.wide), small, base + p * part))
-        last = shape.n_wide * part
-        add_row(row + last, plus_scaled(zero_row(shape.tail), small, base + last))
+        for p in range(layout.n_wide):
+            add_row(row + p * part, plus_scaled(zero_row(layout.wide), small, base + p * part))
+        last = layout.n_wide * part
+        add_row(row + last, plus_scaled(zero_row(layout.tail), small, base + last))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,11 +117,11 @@ class Rates:
 
 def measure(n_cores: int, vector_size: int, places: np.ndarray, n_words: int) -> Rates:
     """Measure with a thread a core; the best of several runs. Threads share the rows of words."""
-    shape = make_shape(vector_size)
+    layout = make_layout(vector_size)
     n = BIG_BYTES // 4 // n_cores // (8 * LANES) * 8 * LANES
     arrays = [np.ones(n, F32) for _ in range(n_cores)]
     thirds = [np.split(array[: n // 24 * 24], 3) for array in arrays]
-    matrix = aligned_zeros(n_words, row_length(shape))
+    matrix = aligned_zeros(n_words, row_length(layout))
     ids = np.array_split(places, n_cores)
     n_sums, zero = 3_000_000, F32(0)
     row_bytes = 2 * matrix.strides[0] * len(places) / n_cores
@@ -129,7 +129,7 @@ def measure(n_cores: int, vector_size: int, places: np.ndarray, n_words: int) ->
         best(n_cores, 2 * CHAINS * LANES * n_sums, lambda _: multiply_adds(n_sums, F32(0.5), F32(1e-3))),
         best(n_cores, 4 * n, lambda core: read_all(arrays[core], zero)),
         best(n_cores, 4 * (n // 24 * 24), lambda core: triad(*thirds[core], zero)),
-        best(n_cores, row_bytes, lambda core: add_to_rows(matrix, ids[core], shape)),
+        best(n_cores, row_bytes, lambda core: add_to_rows(matrix, ids[core], layout)),
     )
 
 
@@ -162,7 +162,7 @@ def need_of(config: TrainConfig) -> Need:
     block of B positions touches B inputs and B + 2w targets (CBOW: B + 2w contexts and B targets), and M
     negatives.
     """
-    size = row_length(make_shape(config.vector_size))
+    size = row_length(make_layout(config.vector_size))
     b, w = config.block_size, config.window
     m = config.block_negatives or default_block_negatives(config.model)
     if config.model == "sg":

@@ -44,9 +44,10 @@ class Job:
     alpha_start: float
     alpha_stop: float
     seed: int
-    block: int = 0
+    block_size: int = 0
     block_negatives: int = 0
     corrected: bool = True
+    frozen: frozenset[int] = frozenset()  # words whose rows of w_in stay as they are
 
 
 def sigmoid(x: float) -> float:
@@ -121,7 +122,8 @@ def skipgram_exact(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, f
                 if j != i:
                     context = sentence[j]
                     update, pair_loss = _train_target(job, w_out, w_in[context].copy(), centre, alpha, random)
-                    w_in[context] += update
+                    if context not in job.frozen:
+                        w_in[context] += update
                     pairs, loss = pairs + 1, loss + pair_loss
     return n, pairs, loss
 
@@ -140,7 +142,8 @@ def cbow_exact(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, float
                 mean = w_in[contexts].mean(axis=0)
                 update, pair_loss = _train_target(job, w_out, mean, centre, alpha, random)
                 for context in contexts:
-                    w_in[context] += update / len(contexts) if job.corrected else update
+                    if context not in job.frozen:
+                        w_in[context] += update / len(contexts) if job.corrected else update
                 pairs, loss = pairs + 1, loss + pair_loss
     return n, pairs, loss
 
@@ -175,9 +178,9 @@ def skipgram_block(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, f
     random = SplitMix64(job.seed)
     flat = [(s, i, word) for s, words in enumerate(subsample(job, random)) for i, word in enumerate(words)]
     n, n_pairs, loss = len(flat), 0.0, 0.0
-    drawn = draw_block_negatives(job, random, -(-n // job.block))
-    for first, negatives in zip(range(0, n, job.block), drawn, strict=True):
-        block = flat[first : first + job.block]
+    drawn = draw_block_negatives(job, random, -(-n // job.block_size))
+    for first, negatives in zip(range(0, n, job.block_size), drawn, strict=True):
+        block = flat[first : first + job.block_size]
         pairs = [
             _Pair(b, word, (job.window - abs(i - j) + 1) / job.window if job.shrink else 1.0)
             for b, (s, i, _) in enumerate(block)
@@ -188,7 +191,9 @@ def skipgram_block(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, f
         d_rows, d_out, block_loss = _block_gradient(job, w_in[rows], w_out, pairs, negatives)
         alpha = alpha_at(job, first, n)
         w_out += alpha * d_out
-        np.add.at(w_in, rows, alpha * d_rows)
+        for word, update in zip(rows, d_rows, strict=True):
+            if word not in job.frozen:
+                w_in[word] += alpha * update
         n_pairs, loss = n_pairs + sum(pair.weight for pair in pairs), loss + block_loss
     return n, n_pairs, loss
 
@@ -199,24 +204,25 @@ def cbow_block(job: Job, w_in: Matrix, w_out: Matrix) -> tuple[int, float, float
     places = [(sentence, i) for sentence in sentences for i in range(len(sentence))]
     windows = [draw_width(job, random) for _ in places]
     n, n_pairs, loss = len(places), 0.0, 0.0
-    drawn = draw_block_negatives(job, random, -(-n // job.block))
-    for first, negatives in zip(range(0, n, job.block), drawn, strict=True):
+    drawn = draw_block_negatives(job, random, -(-n // job.block_size))
+    for first, negatives in zip(range(0, n, job.block_size), drawn, strict=True):
         contexts = [
             [words[j] for j in range(max(0, i - width), min(len(words), i + width + 1)) if j != i]
-            for (words, i), width in list(zip(places, windows, strict=True))[first : first + job.block]
+            for (words, i), width in list(zip(places, windows, strict=True))[first : first + job.block_size]
         ]
         means = np.stack([w_in[c].mean(axis=0) if c else np.zeros(w_in.shape[1]) for c in contexts])
         pairs = [
             _Pair(b, words[i], 1.0)
-            for b, (words, i) in enumerate(places[first : first + job.block])
+            for b, (words, i) in enumerate(places[first : first + job.block_size])
             if contexts[b]
         ]
         d_rows, d_out, block_loss = _block_gradient(job, means, w_out, pairs, negatives)
         alpha = alpha_at(job, first, n)
         w_out += alpha * d_out
         for words, update in zip(contexts, d_rows, strict=True):
-            if words:
-                np.add.at(w_in, words, alpha * update / (len(words) if job.corrected else 1))
+            for word in words:
+                if word not in job.frozen:
+                    w_in[word] += alpha * update / (len(words) if job.corrected else 1)
         n_pairs, loss = n_pairs + len(pairs), loss + block_loss
     return n, n_pairs, loss
 

@@ -12,7 +12,7 @@ from w2v.corpus import EncodedCorpus, encode
 from w2v.embeddings import Embeddings
 from w2v.evaluation.pairs import evaluate_pairs
 from w2v.evaluation.sets import read_pairs
-from w2v.training.cpu.memory import initial_weights, make_shape
+from w2v.training.cpu.memory import initial_weights, make_layout
 from w2v.training.model import train_model
 
 
@@ -36,6 +36,6 @@ def test_the_block_kernel_learns_from_real_text(corpus: EncodedCorpus, model: st
 
 
 def test_untrained_vectors_fail_the_same_check(corpus: EncodedCorpus) -> None:
-    w_in, _ = initial_weights(len(corpus.vocab), 100, make_shape(100), seed=1)
+    w_in, _ = initial_weights(len(corpus.vocab), 100, make_layout(100), seed=1)
     untrained = Embeddings(corpus.vocab, np.ascontiguousarray(w_in[:, :100]))
     assert abs(wordsim(untrained)) < 0.25

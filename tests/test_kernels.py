@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -14,9 +15,16 @@ from numpy.typing import NDArray
 
 from w2v.training.cpu import block_kernels as kernels
 from w2v.training.cpu import exact_kernels
-from w2v.training.cpu.arguments import Job, Plan, Tables
+from w2v.training.cpu.arguments import NOT_OWN, Job, KernelSettings, Tables
 from w2v.training.cpu.lanes import LANES
-from w2v.training.cpu.memory import aligned_zeros, make_scratch, make_shape, row_length
+from w2v.training.cpu.memory import (
+    aligned_zeros,
+    make_block_scratch,
+    make_exact_scratch,
+    make_layout,
+    own_rows,
+    row_length,
+)
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 
 KERNELS = {
@@ -29,8 +37,31 @@ ALL_KERNELS = pytest.mark.parametrize(("model", "kernel"), KERNELS)
 VOCAB, SEED = 23, 11
 
 
+def with_guards(value: Any, guards: list[NDArray[Any]]) -> Any:
+    """Copy an array, or all arrays of nested tuples, so that each lies between guards.
+
+    Kernels use addresses, which nothing checks. A guard that is not as it was has been written; a NaN that
+    was read shows in the results.
+    """
+    if isinstance(value, tuple):
+        return type(value)(*(with_guards(each, guards) for each in value))
+    if not isinstance(value, np.ndarray):
+        return value
+    n = 1024 // value.itemsize
+    memory = aligned_zeros(1, value.size + 2 * n, value.dtype)[0]
+    memory[:] = np.nan if value.dtype.kind == "f" else 99
+    inside = memory[n : n + value.size].reshape(value.shape)
+    inside[:] = value
+    guards += [memory[:n], memory[n + value.size :]]
+    return inside
+
+
 class Case:
-    """One job on made text: words 0..22 by falling count, 23 and more out of vocabulary."""
+    """One job on made text: words 0..22 by falling count, 23 and more out of vocabulary.
+
+    With `is_given`, a vocabulary given in another order: the most frequent words come last. Of the frozen
+    words, the first one's vector is -0.0.
+    """
 
     def __init__(
         self,
@@ -43,45 +74,59 @@ class Case:
         negative: int = 4,
         shrink: bool = True,
         corrected: bool = True,
-        block: int = 6,
+        block_size: int = 6,
         sample: float = 0.05,
         alpha: tuple[float, float] = (0.2, 0.1),
         dtype: type = np.float64,
         words: int = VOCAB,
         block_negatives: int = 16,
         workers: int = 1,
-        own_rows: int = 0,
+        n_own_rows: int = 0,
+        is_given: bool = False,
+        frozen: tuple[int, ...] = (),
     ) -> None:
         random = np.random.default_rng(3)
         tokens = np.minimum(random.geometric(0.15, sum(lengths)) - 1, words + 2).astype(np.int32)
-        self.offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        if is_given:
+            tokens = np.where(tokens < words, words - 1 - tokens, tokens)
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         counts = np.bincount(tokens, minlength=words)[:words] + 1
         scale = block_negatives << 32 if kernel == "block" else 1 << 48
         sampler = NegativeSampler.build(counts, 0.75, scale)
+        keep = keep_thresholds(counts, sample)
         self.kernel, self.oracle = KERNELS[model, kernel]
-        self.shape = make_shape(vector_size, dtype)
-        self.plan = Plan(
-            window, negative, int(shrink), int(corrected), block, block_negatives, workers, own_rows
+        self.layout = make_layout(vector_size, dtype)
+        self.settings = KernelSettings(
+            window, negative, int(shrink), int(corrected), block_size, block_negatives, workers, n_own_rows
         )
         self.weights = random.normal(0, vector_size**-0.5, (2, words, vector_size))
-        self.w_in, self.w_out = (aligned_zeros(words, row_length(self.shape), dtype) for _ in range(2))
-        for padded, weights in zip((self.w_in, self.w_out), self.weights, strict=True):
-            padded[:, :vector_size] = weights
-        keep = keep_thresholds(counts, sample)
-        self.tables = Tables(
-            tokens,
-            self.offsets,
-            keep,
-            sampler.cdf,
-            sampler.guide,
-            np.uint64(sampler.guide_shift),
-            self.w_in,
-            self.w_out,
+        self.weights[0, list(frozen[:1])] = -0.0
+        padded = aligned_zeros(2 * words, row_length(self.layout), dtype).reshape(2, words, -1)
+        padded[..., :vector_size] = self.weights
+        self.guards: list[NDArray[Any]] = []
+        self.tables: Tables = with_guards(
+            Tables(
+                tokens,
+                offsets,
+                keep,
+                sampler.cdf,
+                sampler.guide,
+                np.uint64(sampler.guide_shift),
+                *padded,
+                np.isin(np.arange(words if frozen else 0), frozen).astype(np.uint8),
+                *own_rows(counts, n_own_rows),
+            ),
+            self.guards,
         )
-        self.scratch = make_scratch(self.plan, self.shape, len(tokens), model=model)
+        self.w_in, self.w_out = self.tables.w_in, self.tables.w_out
+        if kernel == "block":
+            scratch: Any = make_block_scratch(self.settings, self.layout, len(tokens), model=model)
+        else:
+            scratch = make_exact_scratch(self.settings, self.layout, len(tokens))
+        self.scratch = with_guards(scratch, self.guards)
         self.job = Job(0, len(tokens), 0, *alpha, np.uint64(SEED))
         self.naive_job = naive.Job(
-            [list(map(int, tokens[a:b])) for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)],
+            [list(map(int, tokens[a:b])) for a, b in itertools.pairwise(offsets)],
             keep,
             sampler.cdf,
             window,
@@ -89,14 +134,21 @@ class Case:
             shrink,
             *alpha,
             SEED,
-            block,
+            block_size,
             block_negatives,
             corrected,
+            frozenset(frozen),
         )
 
     def run(self) -> tuple[int, float, float]:
-        n, pairs, loss = self.kernel(self.tables, self.plan, self.shape, self.scratch, self.job)
+        guards, kept = [guard.tobytes() for guard in self.guards], self.frozen_bytes()
+        n, pairs, loss = self.kernel(self.tables, self.settings, self.layout, self.scratch, self.job)
+        assert [guard.tobytes() for guard in self.guards] == guards, "written outside an array"
+        assert self.frozen_bytes() == kept
         return int(n), float(pairs), float(loss)
+
+    def frozen_bytes(self) -> bytes:
+        return bytes(self.w_in[np.flatnonzero(self.tables.frozen)].tobytes())
 
 
 @ALL_KERNELS
@@ -105,16 +157,19 @@ class Case:
     [
         {},
         {"shrink": False, "window": 1},
-        {"vector_size": 250, "window": 5, "block": 16},
+        {"vector_size": 250, "window": 5, "block_size": 16},
         {"vector_size": 256},
         {"vector_size": 61, "corrected": False, "sample": 0.0},
-        {"window": 40, "negative": 1, "block": 2},
+        {"window": 40, "negative": 1, "block_size": 2},
         {"words": 3, "sample": 0.0},
         {"block_negatives": 20, "words": 5},
-        {"block_negatives": 2, "block": 8, "alpha": (0.02, 0.01)},
+        {"block_negatives": 2, "block_size": 8, "alpha": (0.02, 0.01)},
         {"block_negatives": 30, "window": 2},
-        {"own_rows": 5},
-        {"own_rows": VOCAB, "vector_size": 165},
+        {"n_own_rows": 5},
+        {"n_own_rows": VOCAB, "vector_size": 165},
+        {"n_own_rows": 5, "is_given": True},
+        {"frozen": (0, 2, 3, 22)},
+        {"frozen": (1, 20, 22), "n_own_rows": 4, "is_given": True, "corrected": False},
         {"lengths": (1, 1, 1)},
         {"lengths": (2,)},
     ],
@@ -138,14 +193,40 @@ def test_float32_stays_close_to_float64(model: str, kernel: str) -> None:
     np.testing.assert_allclose(case.w_out[:, :100], case.weights[1], atol=2e-5)
 
 
-@pytest.mark.skipif(LANES == 8, reason="this is what all other tests use here")
-def test_kernels_of_eight_lanes_equal_brute_force() -> None:
+EIGHT_LANES = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma"}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        pytest.param(EIGHT_LANES, marks=pytest.mark.skipif(LANES == 8, reason="as in all other tests here")),
+        {"NUMBA_BOUNDSCHECK": "1"},
+    ],
+    ids=str,
+)
+def test_kernels_compiled_otherwise_equal_brute_force(variables: dict[str, str]) -> None:
     test = f"{__file__}::{test_kernel_equals_brute_force.__name__}"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test, "-k", "165 or 61"]
-    variables = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2,+fma"}
+    chosen = "165 or 61 or frozen"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test, "-k", chosen]
     done = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    assert done.stdout.startswith("." * 8)
+    assert done.stdout.startswith("." * 16)
+
+
+@ALL_KERNELS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_frozen_rows_keep_their_bytes(model: str, kernel: str, dtype: type) -> None:
+    """Also among the own rows of two workers, and with padding; all rows that are not frozen move."""
+    frozen = (1, 0, 22)
+    case = Case(
+        model, kernel, vector_size=61, dtype=dtype, frozen=frozen, sample=0.0, workers=2, n_own_rows=5
+    )
+    before = case.w_in.copy()
+    case.run()
+    assert np.signbit(case.w_in[1, :61]).all()
+    moved = (case.w_in != before).any(axis=1)
+    assert not moved[list(frozen)].any()
+    assert moved[np.isin(np.arange(VOCAB), case.tables.tokens) & (case.tables.frozen == 0)].all()
 
 
 def assert_update_is_the_gradient(case: Case, alpha: float, *, atol: float) -> None:
@@ -168,7 +249,7 @@ def assert_update_is_the_gradient(case: Case, alpha: float, *, atol: float) -> N
 def test_update_of_a_block_is_the_gradient_of_its_loss(model: str) -> None:
     """Every parameter, by central differences of the loss that the kernel itself returns."""
     alpha = 1e-3
-    settings: dict[str, Any] = {"lengths": (7, 5), "vector_size": 6, "block": 12, "sample": 0.0}
+    settings: dict[str, Any] = {"lengths": (7, 5), "vector_size": 6, "block_size": 12, "sample": 0.0}
     case = Case(model, "block", alpha=(alpha, alpha), **settings)
     assert_update_is_the_gradient(case, alpha, atol=1e-7)
 
@@ -200,26 +281,42 @@ def test_a_job_may_begin_and_end_inside_sentences() -> None:
     assert n == np.count_nonzero(whole_tokens[20:100] < VOCAB)
 
 
+@pytest.mark.parametrize("is_given", [False, True])
 @pytest.mark.parametrize("model", ["sg", "cbow"])
-def test_own_rows_move_the_shared_ones_by_the_share_of_the_worker(model: str) -> None:
+def test_own_rows_move_the_shared_ones_by_the_share_of_the_worker(model: str, is_given: bool) -> None:
     """Between two calls a worker's own rows go the way of a single worker; then half of it is kept of two."""
-    one, two = (Case(model, "block", workers=workers, own_rows=5) for workers in (1, 2))
+    one, two = (Case(model, "block", workers=w, n_own_rows=5, is_given=is_given) for w in (1, 2))
+    own = np.isin(np.arange(VOCAB), one.tables.own_words)
     start = one.w_in.copy(), one.w_out.copy()
     one.run(), two.run()
     for before, whole, half in zip(start, (one.w_in, one.w_out), (two.w_in, two.w_out), strict=True):
-        assert np.abs(whole[:5] - before[:5]).max() > 1e-3
-        np.testing.assert_allclose(half[:5] - before[:5], (whole[:5] - before[:5]) / 2, rtol=1e-9, atol=1e-12)
-        np.testing.assert_array_equal(half[5:], whole[5:])
+        moved = whole[own] - before[own]
+        assert np.abs(moved).max() > 1e-3
+        np.testing.assert_allclose(half[own] - before[own], moved / 2, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(half[~own], whole[~own])
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"), [([9, 7, 7, 5], [0, 1]), ([1, 5, 9, 5], [2, 1]), ([7, 9, 1, 0], [1, 0])]
+)
+def test_own_rows_are_those_of_the_most_frequent_words(counts: list[int], words: list[int]) -> None:
+    own_words, slots = own_rows(np.array(counts), 2)
+    assert own_words.tolist() == words
+    if len(slots) == 0:
+        assert words == [0, 1]
+    else:
+        assert [np.flatnonzero(slots == slot).item() for slot in range(2)] == words
+        assert np.count_nonzero(slots == NOT_OWN) == len(counts) - 2
 
 
 def test_negatives_of_a_job_follow_the_distribution_each_block_from_all_strata() -> None:
     case = Case("sg", "block", sample=0.0)
-    n_negatives, cdf = case.plan.block_negatives, case.tables.cdf
+    n_negatives, cdf = case.settings.block_negatives, case.tables.cdf
     found = np.zeros(VOCAB)
     for seed in range(300):
         case.job = case.job._replace(seed=np.uint64(seed))
         n = case.run()[0]
-        n_blocks = -(-n // case.plan.block)
+        n_blocks = -(-n // case.settings.block_size)
         drawn = case.scratch.negatives[: n_blocks * n_negatives].reshape(n_blocks, n_negatives)
         first, last = (np.searchsorted(cdf, np.arange(n_negatives) + end << 32, "right") for end in (0, 1))
         assert ((first <= drawn) & (drawn <= last)).all()

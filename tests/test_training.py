@@ -23,7 +23,7 @@ from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.errors import ConfigError, CorpusError, TrainingError
 from w2v.training.cpu.lanes import LANES, WIDEST
-from w2v.training.cpu.memory import initial_weights, make_shape, pack_rows, row_length
+from w2v.training.cpu.memory import initial_weights, make_layout, pack_rows, row_length
 from w2v.training.sampling import NegativeSampler, keep_probabilities, keep_thresholds
 from w2v.training.trainer import Progress, job_borders, train_weights
 
@@ -68,7 +68,7 @@ def test_planted_clusters_are_learnt(planted: EncodedCorpus, model: str, kernel:
 
 def test_untrained_weights_fail_the_check_of_clusters(planted: EncodedCorpus) -> None:
     """Ten seeds gave a purity of 0.07 to 0.21."""
-    w_in, _ = initial_weights(len(planted.vocab), 16, make_shape(16), seed=1)
+    w_in, _ = initial_weights(len(planted.vocab), 16, make_layout(16), seed=1)
     assert cluster_purity(planted.vocab.words, w_in[:, :16]) < 0.4
 
 
@@ -226,7 +226,7 @@ def test_jobs_cover_the_corpus_in_order(lengths: list[int], job_tokens: int) -> 
 
 
 def test_initial_weights_are_uniform_and_the_padding_is_zero() -> None:
-    w_in, w_out = initial_weights(5_000, 10, make_shape(10), seed=1)
+    w_in, w_out = initial_weights(5_000, 10, make_layout(10), seed=1)
     assert not w_out.any()
     assert not w_in[:, 10:].any()
     tenths = np.sort(w_in[:, :10].ravel() * 10)[::5_000]
@@ -235,10 +235,10 @@ def test_initial_weights_are_uniform_and_the_padding_is_zero() -> None:
 
 @given(st.integers(1, 900))
 def test_rows_are_cut_into_parts_that_hold_them(vector_size: int) -> None:
-    shape = make_shape(vector_size)
-    assert vector_size <= row_length(shape) < vector_size + 2 * LANES
-    assert row_length(shape) % 512 != 0
-    assert max(len(shape.wide), len(shape.tail)) <= WIDEST
+    layout = make_layout(vector_size)
+    assert vector_size <= row_length(layout) < vector_size + 2 * LANES
+    assert row_length(layout) % 512 != 0
+    assert max(len(layout.wide), len(layout.tail)) <= WIDEST
 
 
 @given(st.integers(1, 40), st.integers(1, 40))

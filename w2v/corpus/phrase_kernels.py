@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from w2v.corpus.ids.scan_kernels import I32, I64, U64, prefetch
+from w2v.system.addresses import address_of
 from w2v.system.compiling import byte_helper, byte_kernel
 
 Flags: TypeAlias = NDArray[np.bool_]
@@ -150,7 +151,7 @@ def count_pairs(pairs: U64, first: int, stop: int, table: U64, state: I64) -> in
     for number in range(first, stop):
         if number + _AHEAD < stop:
             ahead = _slot_of(pairs[number + _AHEAD, WORDS], pairs[number + _AHEAD, COUNT], mask)
-            prefetch(table, np.int64(ahead) * N_COLUMNS)
+            prefetch(address_of(table) + np.int64(ahead) * N_COLUMNS * 8)
         slot = find(table, pairs[number, WORDS], pairs[number, COUNT])
         if table[slot, COUNT] == 0:
             if 3 * (state[N_PAIRS] + 1) > 2 * len(table):

@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba import types
 from numpy.typing import NDArray
 
+from w2v.system.addresses import address_of, make_prefetch
 from w2v.system.compiling import byte_helper, byte_kernel, intrinsic
 
 U8: TypeAlias = NDArray[np.uint8]
@@ -54,6 +55,8 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 _LONG_WORD = np.uint64(1 << 63)
 _WORDS_AHEAD = 16
 
+prefetch = make_prefetch(level=1, for_writing=True)
+
 
 @intrinsic
 def _load_u64(typing_context: Any, array: Any, index: Any) -> Any:
@@ -88,22 +91,6 @@ def _multiply_and_fold(typing_context: Any, a: Any, b: Any) -> Any:
         return builder.xor(high, builder.trunc(product, half))
 
     return types.uint64(types.uint64, types.uint64), codegen
-
-
-@intrinsic
-def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Prefetch the cache line of array.flat[index] into L1, for reading and writing."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        pointer = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
-        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
-        builder.call(function, [pointer, number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), codegen
 
 
 @byte_helper
@@ -303,7 +290,7 @@ def number_words(
     mask = np.uint64(len(slots) - 1)
     for word in range(first, n_words):
         if word + _WORDS_AHEAD < n_words:
-            prefetch(slots, np.int64(words[word + _WORDS_AHEAD, _HASH] & mask) * 2)
+            prefetch(address_of(slots) + np.int64(words[word + _WORDS_AHEAD, _HASH] & mask) * 16)
         start = np.int64(words[word, START])
         n_bytes = np.int64(words[word, STOP]) - start
         slot = words[word, _HASH] & mask

@@ -12,7 +12,6 @@ NEAR_BYTES = 16_384  # half of an L1 cache
 SLOTS = 512  # a power of 2: chains of target words
 EXACT_SHIFT = 16  # the exact kernels draw negatives with 48 random bits
 BLOCKS_BETWEEN_SHARES = 64  # a worker shares its own rows after so many blocks
-EDGE = 16  # spare positions around a job's tokens and columns, so that whole tiles may be read past the end
 NOT_OWN = 255  # in `Tables.own_slots`
 
 
@@ -121,7 +120,7 @@ class Positions(NamedTuple):
     Attributes
     ----------
     ids : ndarray of int32, shape (n + spare,)
-        Position 0 stands at `w + EDGE`.
+        Position 0 stands at w, for the targets around the first block.
     left, right : ndarray of int32, shape (n + spare,)
         Contexts on either side of a position, within the window and the sentence.
     """
@@ -172,7 +171,7 @@ class Block(NamedTuple):
 
     Attributes
     ----------
-    rows, columns : ndarray of int64, shape (B,) and (M + B + 2w + spare,)
+    rows, columns : ndarray of int64, shape (B,) and (M + B + 2w,)
         Addresses.
     ahead : ndarray of int64, shape (M + 2B,)
         Addresses of rows that the next block will need.

@@ -5,39 +5,39 @@ word2vec's syn0, `w_out` (V, D) its syn1neg; rows are padded with zeros to whole
 AVX-512, else of 8). All four kernels have one signature, `kernel(tables, settings, layout, scratch, job)`.
 
 A block is B positions of the job's kept tokens. Its rows are their input vectors (CBOW: the means of their
-contexts). Its columns are output vectors: M negatives, shared by all rows, then the targets of all rows in text
-order. Row i has the targets i .. i + band, itself in the middle; band is 2w for a window w (CBOW: 0, as the
-centre itself is the target). With B = 4, w = 2 and M = 6, the block being a b c d:
+contexts). Its columns are output vectors: M negatives, shared by all rows, then the targets of all rows in
+text order. Row i has the targets i .. i + band, itself in the middle; band is 2w for a window w (CBOW: 0, as
+the centre itself is the target). With B = 4, w = 2 and M = 6, the block being a b c d:
 
     text      ..  p  q  a  b  c  d  r  s  ..
     rows                0  1  2  3
     targets       0  1  2  3  4  5  6  7
     columns   n n n n n n  0  1  2  3  4  5  6  7
 
-Logits are computed for two rows at a time, a pair, which share the loads of their columns. A pair has band + 2
-targets together, one more than each of its rows. The logit of the one too many stands in a gap and has weight 0:
-so all pairs have the same shape, and no loop asks where a row's targets end. The rows of `logits` (`hits` has
+Logits are computed for two rows at a time, which share the loads of their columns. Two rows have band + 2
+targets together, one more than each of them. The logit of the one too many stands in a gap and has weight 0:
+so all rows have the same shape, and no loop asks where a row's targets end. The rows of `logits` (`hits` has
 the same columns; the tables of `weights` begin at the last whole lanes of negatives):
 
            M negatives   gap   2w + 1 targets    gap
-    row 0  n n n n n n    .    0  1 |2| 3   4    (5)    a pair, which multiplies the targets 0 to 5
+    row 0  n n n n n n    .    0  1 |2| 3   4    (5)    together they have the targets 0 to 5
     row 1  n n n n n n   (0)   1  2 |3| 4   5     .
-    row 2  n n n n n n    .    2  3 |4| 5   6    (7)    a pair: 2 to 7
+    row 2  n n n n n n    .    2  3 |4| 5   6    (7)    2 to 7
     row 3  n n n n n n   (2)   3  4 |5| 6   7     .
 
     |t|  the position itself: weight 0 for skip-gram, for CBOW the only target
     (t)  a target of the other row only: weight 0         .  never written, weight 0
 
-A target of weight p and logit x adds p softplus(-x) to the loss. A negative of logit x adds softplus(x), times
-K / M, times the p of all the row's targets together less `hits`: the p of those that are this very word. From
-the loss follow its gradients, which overwrite `logits` (with the other sign, times alpha).
+A target of weight p and logit x adds p softplus(-x) to the loss. A negative of logit x adds softplus(x),
+times K / M, times the p of all the row's targets together less `hits`: the p of those that are this very
+word. From the loss follow its gradients, which overwrite `logits` (with the other sign, times alpha).
 
 Race (Hogwild, Recht et al. 2011). Workers add to `w_in` and `w_out` without locks. A worker may read a row
 that another is writing, or lose an addition to it; rows are many and updates small, so the loss of a few
-changes nothing that can be measured, but two runs with several workers are not bit-equal. Rows of frequent words
-are different: all workers write them all the time, and their cache lines would move from core to core. So each
-worker has its own copy of these rows. Every few blocks it adds its share, one by the number of workers, of what
-it has added to them to the rows shared by all (13 % faster with two workers).
+changes nothing that can be measured, but two runs with several workers are not bit-equal. Rows of frequent
+words are different: all workers write them all the time, and their cache lines would move from core to core.
+So each worker has its own copy of these rows. Every few blocks it adds its share, one by the number of
+workers, of what it has added to them to the rows shared by all (13 % faster with two workers).
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
@@ -46,13 +46,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from w2v.system.addresses import address_of
 from w2v.system.compiling import helper, kernel
-from w2v.training.cpu.arguments import BLOCKS_BETWEEN_SHARES, CACHE_LINE, EDGE, NEAR_BYTES, NOT_OWN, SLOTS
+from w2v.training.cpu.arguments import BLOCKS_BETWEEN_SHARES, CACHE_LINE, NEAR_BYTES, NOT_OWN, SLOTS
 from w2v.training.cpu.draws import draw_window, find_word, gather_job, is_frozen, random_bits
 from w2v.training.cpu.lanes import (
     LANES,
     add_row,
-    address_of,
     fma,
     lane_sum,
     load_int,
@@ -168,7 +168,7 @@ def _prefetch_rows(ahead, n_bytes, begin, end):
 
 
 @helper
-def _multiply_pair(dtype_tag, n_bytes, rows, columns, n_columns, out, out_bytes):
+def _multiply_rows(dtype_tag, n_bytes, rows, columns, n_columns, out, out_bytes):
     """Write the logits of two rows against `n_columns` columns, an even number."""
     size = size_of(dtype_tag)
     c = 0
@@ -185,24 +185,23 @@ def _multiply_pair(dtype_tag, n_bytes, rows, columns, n_columns, out, out_bytes)
 
 @helper
 def _multiply_block(dtype_tag, settings, block, n_bytes, band):
-    """Write the logits of each row against all negatives, and of each pair of rows against its targets."""
+    """Write the logits of all rows against all negatives, and of each two rows against their targets."""
     size, out_bytes = size_of(dtype_tag), block.logits.strides[0]
     columns, n_negatives = address_of(block.columns), settings.block_negatives
     targets = columns + 8 * n_negatives
     first_target = size * (n_negatives + 1)
     rows, out = address_of(block.rows), address_of(block.logits)
-    # Where all negatives would push the rows out of the L1 cache, all rows meet six of them (a tile), then the
-    # next six: with the spread of prefetches 5 % faster at 300 dimensions.
-    width = n_negatives if n_negatives * n_bytes <= NEAR_BYTES else np.int64(6)
-    for begin in range(0, n_negatives, width):
-        n, place = min(width, n_negatives - begin), out + size * begin
+    # Where all negatives would push the rows out of the L1 cache, all rows meet six of them (a tile), then
+    # the next six: 5 % faster at 300 dimensions, together with the spread of the prefetches.
+    n_at_once = n_negatives if n_negatives * n_bytes <= NEAR_BYTES else np.int64(6)
+    for begin in range(0, n_negatives, n_at_once):
+        n, tile, place = min(n_at_once, n_negatives - begin), columns + 8 * begin, out + size * begin
         for i in range(0, settings.block_size, 2):
-            pair = rows + 8 * i
-            _multiply_pair(dtype_tag, n_bytes, pair, columns + 8 * begin, n, place + i * out_bytes, out_bytes)
+            _multiply_rows(dtype_tag, n_bytes, rows + 8 * i, tile, n, place + i * out_bytes, out_bytes)
     for i in range(0, settings.block_size, 2):
-        # One number less to the second row: its targets begin one later, so its first stands in its gap.
+        # The second row's targets begin one later, so its logits are written one place further left.
         place = out + i * out_bytes + first_target
-        _multiply_pair(dtype_tag, n_bytes, rows + 8 * i, targets + 8 * i, band + 2, place, out_bytes - size)
+        _multiply_rows(dtype_tag, n_bytes, rows + 8 * i, targets + 8 * i, band + 2, place, out_bytes - size)
 
 
 @helper
@@ -218,8 +217,8 @@ def _note_targets(chains, ids, begin, end):
 def _weigh_hits(settings, scratch, band, targets, negatives, first):
     """Weigh the pairs whose target is a negative: word2vec.c draws no such negatives for them.
 
-    Few negatives are targets, so a chain mostly ends at once (3 % faster than comparing all). Chains are never
-    cut: the first place before the block's targets ends a search. **Updates** `hits`.
+    Few negatives are targets, so a search mostly ends at once (3 % faster than comparing all). Chains are
+    never cut: the first place before the block's targets ends it. **Updates** `hits`.
     """
     positions, chains, weights = scratch.positions, scratch.chains, scratch.weights
     for m in range(settings.block_negatives):
@@ -312,7 +311,7 @@ def _update_part(part_width, part, layout, settings, block, n_bytes, band):
             column = load_int(columns + 8 * c) + offset
             a, b = plus_scaled_2(a, b, g + size * c, g + logit_bytes + size * c, column)
         g += size * (n_negatives + 1)
-        for c in range(band + 2):  # the pair's targets: what only one of both has is 0 in the other's gap
+        for c in range(band + 2):  # the targets of both rows; in the gaps stand zeros
             column = load_int(columns + 8 * (n_negatives + i + c)) + offset
             a, b = plus_scaled_2(a, b, g + size * c, g + logit_bytes + size * (c - 1), column)
         store_row(updates + i * update_bytes, a)
@@ -341,9 +340,9 @@ def _score_block(tables, settings, layout, scratch, band, first, alpha):
 
     **Updates** `columns`, `logits`, which become minus the gradients, times alpha. **Returns** (pairs, loss).
     """
-    n_negatives, n_targets = settings.block_negatives, settings.block_size + band + 2
+    n_negatives, n_targets = settings.block_negatives, settings.block_size + band
     negatives = first // settings.block_size * n_negatives
-    targets = settings.window + EDGE + first - band // 2
+    targets = settings.window + first - band // 2
     slots, own, ids, columns = tables.own_slots, scratch.own, scratch.positions.ids, scratch.block.columns
     _point_at_rows(slots, tables.w_out, own.w_out, scratch.negatives, negatives, n_negatives, columns, 0)
     _point_at_rows(slots, tables.w_out, own.w_out, ids, targets, n_targets, columns, n_negatives)
@@ -360,7 +359,7 @@ def _score_block(tables, settings, layout, scratch, band, first, alpha):
 def _update_inputs(part_width, offset, tables, settings, block, ids, first):
     """Add the updates to the block's inputs, for one part. **Updates** `w_in`. **Race** `w_in`."""
     rows, updates, n_bytes = address_of(block.rows), address_of(block.updates), block.updates.strides[0]
-    place = settings.window + EDGE + first
+    place = settings.window + first
     for i in range(settings.block_size):
         if not is_frozen(tables.frozen, ids[place + i]):
             add_row(load_int(rows + 8 * i) + offset, load_row(part_width, updates + i * n_bytes))
@@ -380,7 +379,7 @@ def train_skipgram_block(tables, settings, layout, scratch, job):
     ids, block = scratch.positions.ids, scratch.block
     scratch.state[0] = job.seed
     n = gather_job(tables, settings, scratch.positions, scratch.state, job)
-    begin, band = settings.window + EDGE, 2 * settings.window
+    begin, band = settings.window, 2 * settings.window
     part_bytes = len(layout.wide) * LANES * size_of(dtype_tag)
     n_pairs = loss = 0.0
     _prepare_job(tables, settings, scratch, n)
@@ -496,7 +495,7 @@ def _update_contexts(part_width, offset, tables, settings, scratch, first, n):
     for c in range(settings.block_size + 2 * settings.window):
         total = plus_scaled(total, dtype(1), running + c * n_bytes)
         i = c - settings.window
-        if is_frozen(tables.frozen, ids[EDGE + first + c]):
+        if is_frozen(tables.frozen, ids[first + c]):
             continue
         if 0 <= i < settings.block_size:  # a centre is not its own context
             add_row(sums.contexts[c] + offset, plus_scaled(total, dtype(-1), updates + i * n_bytes))
@@ -515,7 +514,7 @@ def train_cbow_block(tables, settings, layout, scratch, job):
     scratch.state[0] = job.seed
     n = gather_job(tables, settings, scratch.positions, scratch.state, job)
     _draw_windows(settings, scratch.positions, sums, scratch.state, n)
-    begin, band = settings.window + EDGE, np.int64(0)
+    begin, band = settings.window, np.int64(0)
     part_bytes = len(layout.wide) * LANES * size_of(dtype_tag)
     for i in range(settings.block_size):
         block.rows[i] = address_of(sums.means) + i * n_bytes

@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from w2v.system.compiling import helper
-from w2v.training.cpu.arguments import EDGE
 
 
 @helper
 def random_bits(state):
     """Return 64 random bits and move the state, uint64 of shape (1,), on (SplitMix64)."""
+    # A literal without np.uint64 would make the sum a float or signed number.
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -39,6 +39,8 @@ def draw_window(settings, state):
 @helper
 def find_word(tables, point):
     """Return the word in whose stretch of the cumulative distribution a point lies."""
+    # The guide leads to the word or some words before it: one or two steps, where a bisection of the table
+    # would take a cache miss a step.
     word_id = tables.guide[np.int64(point >> tables.guide_shift)]
     while tables.cdf[word_id] <= point:
         word_id += 1
@@ -47,7 +49,7 @@ def find_word(tables, point):
 
 @helper
 def is_frozen(frozen, word_id):
-    """Say whether a row of `w_in` keeps its bytes. It must not be written: -0.0 plus an update of 0.0 is 0.0."""
+    """Say whether a row of `w_in` keeps its bytes. Then it must not be written: -0.0 + 0.0 is 0.0."""
     return len(frozen) > 0 and frozen[word_id] != 0
 
 
@@ -59,7 +61,7 @@ def gather_job(tables, settings, positions, state, job):
     last block. **Returns** n, the tokens kept.
     """
     ids, left, right = positions
-    first = settings.window + EDGE
+    first = settings.window
     n = 0
     token_pos, sentence = job.start, job.sentence
     while token_pos < job.stop:
@@ -71,13 +73,14 @@ def gather_job(tables, settings, positions, state, job):
             ids[first + n] = token
             if token < len(tables.keep):
                 n += np.uint32(random_bits(state) >> np.uint64(32)) <= tables.keep[token]
+        # Only now are the sentence's neighbours known, as words are dropped before windows are cut.
         for i in range(begin, n):
             left[i] = min(i - begin, settings.window)
             right[i] = min(n - 1 - i, settings.window)
         token_pos = end
         sentence += 1
     # The last block has its full size, like all others, and its targets lie beyond it.
-    for i in range(first + n, first + n + 2 * settings.block_size + settings.window + EDGE):
+    for i in range(first + n, first + n + 2 * settings.block_size + settings.window):
         ids[i] = 0
     for i in range(n, n + settings.block_size):
         left[i] = right[i] = 0

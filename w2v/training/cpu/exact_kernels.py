@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from w2v.system.addresses import address_of
 from w2v.system.compiling import helper, kernel
-from w2v.training.cpu.arguments import EDGE, EXACT_SHIFT
+from w2v.training.cpu.arguments import EXACT_SHIFT
 from w2v.training.cpu.draws import draw_window, find_word, gather_job, is_frozen, random_bits
-from w2v.training.cpu.lanes import LANES, address_of, fma, lane_sum, load_lanes, size_of, splat, store_lanes
+from w2v.training.cpu.lanes import LANES, fma, lane_sum, load_lanes, size_of, splat, store_lanes
 
 
 @helper
@@ -68,7 +69,7 @@ def train_skipgram_exact(tables, settings, layout, scratch, job):
     ids, left, right = scratch.positions
     scratch.state[0] = job.seed
     n = gather_job(tables, settings, scratch.positions, scratch.state, job)
-    begin = settings.window + EDGE
+    begin = settings.window
     n_pairs = loss = 0.0
     for i in range(n):
         alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n
@@ -98,7 +99,7 @@ def train_cbow_exact(tables, settings, layout, scratch, job):
     ids, left, right = scratch.positions
     scratch.state[0] = job.seed
     n = gather_job(tables, settings, scratch.positions, scratch.state, job)
-    begin = settings.window + EDGE
+    begin = settings.window
     n_pairs = loss = 0.0
     for i in range(n):
         alpha = job.alpha_start + (job.alpha_stop - job.alpha_start) * i / n

@@ -1,7 +1,18 @@
-"""SIMD for numba: some numbers (`Lanes`) and runs of them (rows) as values, loaded from plain addresses.
+"""SIMD for numba: some numbers (`Lanes`) and runs of them (rows) as values, read from addresses.
 
 Sixteen numbers where the processor has AVX-512, eight elsewhere; LLVM turns them into the machine's own
-vector registers. Used by the kernels only.
+vector registers. For the training kernels only.
+
+Types travel as values here. numba infers what a function returns from the types of its arguments, and an
+address is an int64 whatever stands there. So who reads from one also passes a tag, of which only the type
+counts: `dtype_tag`, a number, tells the dtype of the lanes; `part_width`, a tuple of such numbers, also tells
+how many lanes a part of a row has. As that is known when the kernel is compiled, the part can stay in
+registers.
+
+This is LLVM code written by hand, and addresses are not checked: `NUMBA_BOUNDSCHECK` cannot see it, and
+`NUMBA_DISABLE_JIT` cannot run it. `tests/test_kernels.py` stands in: the kernels against brute force in
+Python, for parts of all widths and for eight and sixteen lanes, their gradients, guards around each array,
+and what they index in arrays with the check of bounds.
 """
 
 # mypy: allow-untyped-calls
@@ -18,22 +29,27 @@ from numba.core import cgutils
 from numba.core.registry import cpu_target
 from numba.extending import models, register_model
 
+from w2v.system.addresses import make_prefetch
 from w2v.system.compiling import intrinsic
 
-# What numba compiles for. AVX-512 has registers twice as wide, and twice as many.
+# What numba compiles for, which environment variables may set. AVX-512 has registers twice as wide (skip-gram
+# 30 % faster, CBOW 16 %) and twice as many (4 %, 3 %).
 _HAS_AVX512 = "+avx512f" in cpu_target.target_context.codegen().magic_tuple()[-1].split(",")
 LANES = 16 if _HAS_AVX512 else 8
-WIDEST = 10 if _HAS_AVX512 else 6  # lanes of a part of a row: two rows of a part fill the registers
-# Rows are asked for to read them (0) or to write them (1), which puts them into the first level, too. With
-# AVX-512 that costs 2 to 5 %; with AVX2 (another machine) two workers were 13 % faster by it.
-_FOR_WRITING = 0 if _HAS_AVX512 else 1
+# Most lanes of a part of a row. Two rows of a part are kept in registers, beside a factor for each, and the
+# column that they share: 2 * 6 + 3 of the 16 of AVX2. Of the 32 of AVX-512, parts of 14 lanes are slower.
+WIDEST = 10 if _HAS_AVX512 else 6
+# Into L2, as L1 is full of the current block. A prefetch for writing takes the row from the other cores, so
+# that it moves between them once, not twice: two workers 13 % faster on AVX2 (Zen 3), 2 to 5 % slower on
+# AVX-512 (Emerald Rapids).
+prefetch = make_prefetch(level=2, for_writing=not _HAS_AVX512)
 _Function = Callable[..., Any]
 _I8_POINTER = ir.IntType(8).as_pointer()
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
 
 # Least-squares fits on Chebyshev nodes over [0, 1], highest power first. One degree more for each costs 3 %
-# of skip-gram's speed; these errors are far below the noise of the samples.
+# of skip-gram's speed; the errors of these are far below the noise of the samples.
 _EXP2 = (0.013683983, 0.051717736, 0.24162132, 0.69296956, 1.0000036)  # relative error 4e-6
 _LOG1P_OVER_X = (-0.023979573, 0.10150005, -0.2102937, 0.32529515, -0.4993726, 0.99999183)  # 7e-6 in log1p
 
@@ -56,8 +72,8 @@ def _vector(dtype: types.Float) -> ir.VectorType:
     return ir.VectorType(ir.FloatType() if dtype == types.float32 else ir.DoubleType(), LANES)
 
 
-def _row_type(width: types.UniTuple) -> types.UniTuple:
-    return types.UniTuple(_LanesType(width.dtype), width.count)
+def _row_type(part_width: types.UniTuple) -> types.UniTuple:
+    return types.UniTuple(_LanesType(part_width.dtype), part_width.count)
 
 
 def _lane_bytes(dtype: types.Float) -> int:
@@ -107,24 +123,13 @@ def _polynomial(builder: Any, x: Any, coefficients: Sequence[float]) -> Any:
 
 
 @intrinsic
-def address_of(_context: Any, array: Any) -> Any:
-    """Return the address of an array's first element, int64."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.ptrtoint(data, _I64)
-
-    return types.int64(array), generate
-
-
-@intrinsic
-def size_of(_context: Any, number: Any) -> Any:
+def size_of(_context: Any, dtype_tag: Any) -> Any:
     """Return the bytes of a number, int64, known to the compiler (an array's itemsize is not)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _I64(int(signature.args[0].bitwidth) // 8)
 
-    return types.int64(number), generate
+    return types.int64(dtype_tag), generate
 
 
 @intrinsic
@@ -138,26 +143,13 @@ def load_int(_context: Any, address: Any) -> Any:
 
 
 @intrinsic
-def prefetch(_context: Any, address: Any) -> Any:
-    """Ask for the cache line at an address, into the second level: the first is full of the current block."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.VoidType(), [_I8_POINTER, _I32, _I32, _I32])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.inttoptr(args[0], _I8_POINTER), _I32(_FOR_WRITING), _I32(2), _I32(1)])
-        return context.get_dummy_value()
-
-    return types.void(types.int64), generate
-
-
-@intrinsic
-def load_lanes(_context: Any, zero: Any, address: Any) -> Any:
-    """Return the lanes at an address; `zero`, a number, says of which dtype."""
+def load_lanes(_context: Any, dtype_tag: Any, address: Any) -> Any:
+    """Return the lanes at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _load(builder, args[1], 0, _vector(signature.args[0]))
 
-    return _LanesType(zero)(zero, types.int64), generate
+    return _LanesType(dtype_tag)(dtype_tag, types.int64), generate
 
 
 @intrinsic
@@ -288,30 +280,30 @@ def _multiply_2_by(n_columns: int) -> _Function:
 
 @intrinsic
 def multiply_2_by_6(
-    _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+    _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
     """Write the products of two rows with six columns to `out` and `out + below`, six numbers each.
 
-    `rows` and `columns` are addresses of addresses; a row has `n_bytes`; `zero` says of which dtype. Twelve
-    sums under way hide the latency of a multiply-add better than eight.
+    `rows` and `columns` are addresses of addresses; a row has `n_bytes`. Twelve sums hide the latency of a
+    multiply-add better than eight.
     """
-    return types.void(zero, *[types.int64] * 5), _multiply_2_by(6)
+    return types.void(dtype_tag, *[types.int64] * 5), _multiply_2_by(6)
 
 
 @intrinsic
 def multiply_2_by_4(
-    _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+    _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
-    """Do the same with four columns."""
-    return types.void(zero, *[types.int64] * 5), _multiply_2_by(4)
+    """Write the products with four columns, as `multiply_2_by_6`."""
+    return types.void(dtype_tag, *[types.int64] * 5), _multiply_2_by(4)
 
 
 @intrinsic
 def multiply_2_by_2(
-    _context: Any, zero: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+    _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
 ) -> Any:
-    """Do the same with two columns."""
-    return types.void(zero, *[types.int64] * 5), _multiply_2_by(2)
+    """Write the products with two columns, as `multiply_2_by_6`."""
+    return types.void(dtype_tag, *[types.int64] * 5), _multiply_2_by(2)
 
 
 @intrinsic
@@ -359,18 +351,18 @@ def _log1p(builder: Any, x: Any) -> Any:
 
 
 @intrinsic
-def zero_row(_context: Any, width: Any) -> Any:
-    """Return a row of zeros: as many lanes as the tuple `width` has numbers, of their dtype."""
+def zero_row(_context: Any, part_width: Any) -> Any:
+    """Return a row of zeros: as many lanes as `part_width` has numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return ir.Constant(context.get_value_type(signature.return_type), None)
 
-    return _row_type(width)(width), generate
+    return _row_type(part_width)(part_width), generate
 
 
 @intrinsic
-def load_row(_context: Any, width: Any, address: Any) -> Any:
-    """Return the row at an address, as wide as the tuple `width`."""
+def load_row(_context: Any, part_width: Any, address: Any) -> Any:
+    """Return the row at an address: as many lanes as `part_width` has numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         row = ir.Constant(context.get_value_type(signature.return_type), ir.Undefined)
@@ -380,7 +372,7 @@ def load_row(_context: Any, width: Any, address: Any) -> Any:
             row = builder.insert_value(row, lanes, k)
         return row
 
-    return _row_type(width)(width, types.int64), generate
+    return _row_type(part_width)(part_width, types.int64), generate
 
 
 @intrinsic

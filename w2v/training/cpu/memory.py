@@ -11,7 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 from w2v.config import TrainConfig
 from w2v.training.cpu.arguments import (
     CACHE_LINE,
-    EDGE,
     NOT_OWN,
     SLOTS,
     Block,
@@ -167,7 +166,7 @@ def make_block_scratch(
         weights=(_skipgram_weights if model == "sg" else _cbow_weights)(settings, dtype),
         block=Block(
             rows=_own_zeros(size, np.int64),
-            columns=_own_zeros(n_negatives + size + n_contexts + EDGE, np.int64),
+            columns=_own_zeros(n_negatives + size + n_contexts, np.int64),
             ahead=_own_zeros(n_negatives + 2 * size, np.int64),
             logits=aligned_zeros(size, n_logits, dtype),
             hits=aligned_zeros(size, n_logits, dtype),
@@ -190,7 +189,7 @@ def make_exact_scratch(settings: KernelSettings, layout: RowLayout, longest_job:
 
 
 def _n_positions(settings: KernelSettings, longest_job: int) -> int:
-    return longest_job + 2 * (settings.window + EDGE) + 2 * settings.block_size + EDGE
+    return longest_job + 2 * (settings.window + settings.block_size)
 
 
 def _positions(n: int) -> Positions:
