@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from w2v.bench.report import Machine
-from w2v.config import TrainConfig, default_block_negatives
+from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.system.addresses import address_of
 from w2v.training.cpu.lanes import (
@@ -39,7 +39,7 @@ from w2v.training.cpu.lanes import (
 )
 from w2v.training.cpu.memory import aligned_zeros, make_layout, row_length
 from w2v.training.model import train_model
-from w2v.training.sampling import keep_probabilities
+from w2v.vectors.vocab import keep_probabilities
 
 CHAINS = 10  # independent sums: enough to hide the latency of a multiply-add, and they fit the registers
 BIG_BYTES = 1 << 29  # far beyond any cache
@@ -164,7 +164,7 @@ def need_of(config: TrainConfig) -> Need:
     """
     size = row_length(make_layout(config.vector_size))
     b, w = config.block_size, config.window
-    m = config.block_negatives or default_block_negatives(config.model)
+    m = config.block_negatives or config.objective.block_negatives
     if config.model == "sg":
         work = 3 * (m + 2 * w) * size
     else:
@@ -220,7 +220,7 @@ def print_rates(rates: dict[int, Rates]) -> None:
 
 def print_limits(corpus: EncodedCorpus, rates: dict[int, Rates], vector_size: int, repeats: int) -> None:
     counts = corpus.vocab.counts
-    kept = float(keep_probabilities(counts, TrainConfig().sample) @ counts) / corpus.n_tokens
+    kept = float(keep_probabilities(corpus.vocab.counts, TrainConfig().sample) @ counts) / corpus.n_tokens
     print(f"\n{corpus.n_tokens:,} words, vocabulary {len(counts):,}; subsampling keeps {kept:.3f} of them\n")
     print(
         "| model | multiply-adds per raw word | bytes of rows per raw word | cores | limit by arithmetic | "

@@ -9,17 +9,16 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from w2v.cli import cli
-from w2v.config import TrainConfig, VocabConfig
+from w2v.config import VocabConfig
 from w2v.corpus import encode
 from w2v.corpus.tools.fetch import fetch, find_corpus
-from w2v.corpus.tools.stats import corpus_advice, describe_corpus, estimate, plot_zipf, zipf_chart
+from w2v.corpus.tools.stats import corpus_advice, describe_corpus, plot_zipf, zipf_chart
 from w2v.errors import CorpusError
 
 
@@ -46,25 +45,6 @@ def test_numbers() -> None:
     lefts = [row.tokens for row in stats.subsampling]
     assert lefts == sorted(lefts, reverse=True)
     assert 0 < lefts[-1] < 0.2 < lefts[0] <= 1
-
-
-def test_the_estimate_grows_with_what_costs() -> None:
-    counts = np.array([1_000_000 // rank for rank in range(1, 5_001)], np.int64)
-    n_tokens = int(counts.sum())
-
-    def cost(**settings: Any) -> float:
-        return estimate(counts, n_tokens, TrainConfig(epochs=5, **{"workers": 1, **settings})).seconds
-
-    assert cost(workers=2) == pytest.approx(cost() / 2)
-    assert cost() < cost(window=10) < cost(window=20)
-    assert cost() < cost(vector_size=300)
-    assert cost() < cost(block_negatives=48)
-    assert cost() < cost(kernel="exact") < cost(kernel="exact", negative=15)
-    assert cost(model="cbow") == cost(model="cbow", window=20)  # running sums
-    big = estimate(counts, n_tokens, TrainConfig(vector_size=200))
-    small = estimate(counts, n_tokens, TrainConfig(vector_size=100))
-    assert big.memory_bytes - small.memory_bytes >= 2 * 4 * 100 * 5_000
-    assert small.trained_tokens < n_tokens
 
 
 def test_the_chart_falls_from_left_to_right() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from w2v.config import TrainConfig, VocabConfig
@@ -12,8 +11,8 @@ from w2v.corpus import EncodedCorpus, encode
 from w2v.embeddings import Embeddings
 from w2v.evaluation.pairs import evaluate_pairs
 from w2v.evaluation.sets import read_pairs
-from w2v.training.cpu.memory import initial_weights, make_layout
 from w2v.training.model import train_model
+from w2v.training.weights import Weights
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +35,7 @@ def test_the_block_kernel_learns_from_real_text(corpus: EncodedCorpus, model: st
 
 
 def test_untrained_vectors_fail_the_same_check(corpus: EncodedCorpus) -> None:
-    w_in, _ = initial_weights(len(corpus.vocab), 100, make_layout(100), seed=1)
-    untrained = Embeddings(corpus.vocab, np.ascontiguousarray(w_in[:, :100]))
+    n_words = len(corpus.vocab)
+    w_in, _ = Weights.fresh(n_words, n_words, 100, seed=1).pack()
+    untrained = Embeddings(corpus.vocab, w_in)
     assert abs(wordsim(untrained)) < 0.25

@@ -13,18 +13,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from w2v.objectives import objective_of
+from w2v.training import resolve
 from w2v.training.cpu import block_kernels as kernels
 from w2v.training.cpu import exact_kernels
 from w2v.training.cpu.arguments import NOT_OWN, Job, KernelSettings, Tables
 from w2v.training.cpu.lanes import LANES
-from w2v.training.cpu.memory import (
-    aligned_zeros,
-    make_block_scratch,
-    make_exact_scratch,
-    make_layout,
-    own_rows,
-    row_length,
-)
+from w2v.training.cpu.memory import aligned_zeros, make_layout, own_rows, row_length
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 
 KERNELS = {
@@ -119,10 +114,8 @@ class Case:
             self.guards,
         )
         self.w_in, self.w_out = self.tables.w_in, self.tables.w_out
-        if kernel == "block":
-            scratch: Any = make_block_scratch(self.settings, self.layout, len(tokens), model=model)
-        else:
-            scratch = make_exact_scratch(self.settings, self.layout, len(tokens))
+        make_scratch = resolve(objective_of(model, kernel).scratch)
+        scratch: Any = make_scratch(self.settings, self.layout, len(tokens))
         self.scratch = with_guards(scratch, self.guards)
         self.job = Job(0, len(tokens), 0, *alpha, np.uint64(SEED))
         self.naive_job = naive.Job(

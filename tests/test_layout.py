@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "w2v"
 # Each part may import itself and parts before it, wherever the import stands: in a function, for types only.
 ORDER = [
     {"errors"},
+    {"objectives"},
     {"system"},
     {"config"},
     {"files"},

@@ -8,6 +8,7 @@ import logging
 import math
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,14 @@ from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.errors import ConfigError, CorpusError, TrainingError
 from w2v.training.cpu.lanes import LANES, WIDEST
-from w2v.training.cpu.memory import initial_weights, make_layout, pack_rows, row_length
-from w2v.training.sampling import NegativeSampler, keep_probabilities, keep_thresholds
-from w2v.training.trainer import Progress, job_borders, train_weights
+from w2v.training.cpu.memory import make_layout, pack_rows, row_length
+from w2v.training.engine import HogwildEngine, Totals
+from w2v.training.jobs import Schedule
+from w2v.training.sampling import NegativeSampler, keep_thresholds
+from w2v.training.trainer import RunState, TrainingProgress, train_weights
+from w2v.training.weights import Weights
+from w2v.vectors.vocab import keep_probabilities
+from w2v.vectors.word_vectors import WordVectors
 
 N_CLUSTERS, WORDS_A_CLUSTER = 6, 12
 
@@ -56,6 +62,11 @@ def settings(**changes: Any) -> TrainConfig:
     return TrainConfig(**{**values, **changes})
 
 
+def fresh(corpus: EncodedCorpus, seed: int = 1) -> Weights:
+    n_words = len(corpus.vocab)
+    return Weights.fresh(n_words, n_words, 16, seed)
+
+
 @pytest.mark.parametrize("model", ["sg", "cbow"])
 @pytest.mark.parametrize("kernel", ["block", "exact"])
 @pytest.mark.parametrize("workers", [1, 3])
@@ -68,8 +79,8 @@ def test_planted_clusters_are_learnt(planted: EncodedCorpus, model: str, kernel:
 
 def test_untrained_weights_fail_the_check_of_clusters(planted: EncodedCorpus) -> None:
     """Ten seeds gave a purity of 0.07 to 0.21."""
-    w_in, _ = initial_weights(len(planted.vocab), 16, make_layout(16), seed=1)
-    assert cluster_purity(planted.vocab.words, w_in[:, :16]) < 0.4
+    w_in, _ = fresh(planted).pack()
+    assert cluster_purity(planted.vocab.words, w_in) < 0.4
 
 
 @pytest.mark.parametrize("update", ["corrected", "original"])
@@ -167,18 +178,161 @@ def test_weights_that_are_not_finite_stop_the_run(planted: EncodedCorpus) -> Non
 
 
 def test_progress_ends_at_the_total(planted: EncodedCorpus) -> None:
-    seen: list[Progress] = []
+    seen: list[TrainingProgress] = []
     train_weights(planted, settings(), on_progress=seen.append)
     assert seen[-1].tokens == seen[-1].total_tokens == 2 * planted.n_tokens
     assert seen[-1].alpha == pytest.approx(settings().min_alpha)
 
 
 def test_an_error_in_a_callback_stops_the_workers(planted: EncodedCorpus) -> None:
-    def fail(_: Progress) -> None:
+    def fail(_: TrainingProgress) -> None:
         raise RuntimeError("from the callback")
 
     with pytest.raises(RuntimeError, match="from the callback"):
         train_weights(planted, settings(kernel="exact", epochs=50), on_progress=fail)
+
+
+@pytest.fixture
+def small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds of 5 jobs; the planted corpus has 24."""
+    monkeypatch.setattr("w2v.training.engine._JOBS_A_ROUND", 5)
+
+
+@pytest.mark.usefixtures("small_rounds")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_after_each_round_a_hook_sees_where_the_run_stands(planted: EncodedCorpus, workers: int) -> None:
+    states: list[RunState] = []
+    losses: list[float] = []
+
+    def look(state: RunState, weights: Weights) -> None:
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("w2v")]
+        assert np.isfinite(weights.w_in).all()
+        states.append(state)
+
+    report = train_weights(
+        planted,
+        settings(workers=workers),
+        after_round=look,
+        on_report=lambda one: losses.append(one.loss),
+    ).report
+    ends = list(range(5 * workers, 24, 5 * workers))
+    assert [(state.epoch, state.next_job) for state in states] == [
+        *((0, end) for end in ends),
+        (1, 0),
+        *((1, end) for end in ends),
+        (2, 0),
+    ]
+    assert states[0].totals.tokens > 0
+    assert states[-1].reports == report.epochs
+    assert losses == report.loss
+    assert report.tokens == 2 * planted.n_tokens
+
+
+@pytest.mark.usefixtures("small_rounds")
+@pytest.mark.parametrize("model", ["sg", "cbow"])
+@pytest.mark.parametrize("kernel", ["block", "exact"])
+@pytest.mark.parametrize("stop", [1, 5, 7])
+def test_a_run_that_was_stopped_ends_in_the_same_bytes(
+    planted: EncodedCorpus, model: str, kernel: str, stop: int
+) -> None:
+    """One worker; rounds of 5 jobs, so that round 5 ends the first epoch of two."""
+    config = settings(model=model, kernel=kernel)
+    states: list[tuple[RunState, Weights]] = []
+
+    def save(state: RunState, weights: Weights) -> None:
+        states.append((state, Weights(weights.w_in.copy(), weights.w_out.copy(), weights.vector_size)))
+
+    whole = train_weights(planted, config, after_round=save)
+    state, weights = states[stop - 1]
+    assert (state.next_job == 0) == (stop == 5)
+    again = train_weights(planted, config, weights=weights, start=state)
+    np.testing.assert_array_equal(again.w_in, whole.w_in)
+    np.testing.assert_array_equal(again.w_out, whole.w_out)
+    assert again.report.loss == whole.report.loss
+    assert [one.pairs for one in again.report.epochs] == [one.pairs for one in whole.report.epochs]
+
+
+def test_rounds_do_not_change_what_one_worker_trains(
+    planted: EncodedCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = train_weights(planted, settings())
+    monkeypatch.setattr("w2v.training.engine._JOBS_A_ROUND", 1)
+    many = train_weights(planted, settings())
+    np.testing.assert_array_equal(one.w_in, many.w_in)
+    assert one.report.loss == many.report.loss
+
+
+def test_a_small_corpus_is_one_round_an_epoch(planted: EncodedCorpus) -> None:
+    rounds: list[RunState] = []
+    train_weights(planted, settings(epochs=3), after_round=lambda state, weights: rounds.append(state))
+    assert [state.epoch for state in rounds] == [1, 2, 3]
+
+
+def test_a_hook_that_fails_ends_the_run(planted: EncodedCorpus) -> None:
+    def fail(state: RunState, weights: Weights) -> None:
+        raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        train_weights(planted, settings(), after_round=fail)
+
+
+def test_training_goes_on_from_weights_handed_in(planted: EncodedCorpus) -> None:
+    """The first epoch's loss is lower than from fresh weights, and fresh ones handed in are the default."""
+    default, handed = (
+        train_weights(planted, settings()),
+        train_weights(planted, settings(), weights=fresh(planted)),
+    )
+    np.testing.assert_array_equal(default.w_in, handed.w_in)
+    trained = WordVectors(planted.vocab, default.w_in, default.w_out)
+    weights = Weights.from_vectors(planted.vocab, trained, vector_size=16, seed=1, n_out=len(planted.vocab))
+    went_on = train_weights(planted, settings(), weights=weights)
+    assert went_on.report.loss[0] < default.report.loss[0] - 0.02
+
+
+def test_weights_of_another_shape_are_refused(planted: EncodedCorpus) -> None:
+    with pytest.raises(ConfigError, match="72 input rows, 72 output rows and 16 dimensions"):
+        train_weights(planted, settings(vector_size=20), weights=fresh(planted))
+    with pytest.raises(ConfigError, match="72 input rows, 71 output rows"):
+        train_weights(planted, settings(), weights=Weights.fresh(72, 71, 16, 1))
+
+
+def test_every_job_is_done_once_whatever_the_threads(planted: EncodedCorpus) -> None:
+    """Jobs of one sentence each: 16 threads want the next one all the time."""
+    schedule = Schedule(settings().resolved(planted.n_tokens), planted.offsets, planted.offsets)
+    config = settings(workers=16, kernel="exact").resolved(planted.n_tokens)
+    engine = HogwildEngine.prepare(planted, config, fresh(planted), schedule)
+    seen: list[Totals] = []
+    totals = engine.run(schedule.jobs(0, 0, schedule.n_jobs), Totals(5, 6, 7), seen.append)
+    assert totals.tokens == 5 + planted.n_tokens
+    assert seen[-1] == totals
+
+
+@pytest.fixture(scope="module")
+def many_words() -> EncodedCorpus:
+    """2,000 words by Zipf's law, so that several workers have own rows of the most frequent ones."""
+    random = np.random.default_rng(6)
+    share = 1 / np.arange(1, 2_001)
+    ids = random.choice(2_000, 60_000, p=share / share.sum())
+    ids[:2_000] = np.arange(2_000)
+    return encode([[f"w{i}" for i in line] for line in ids.reshape(-1, 10)], vocab=VocabConfig(min_count=1))
+
+
+@pytest.mark.parametrize("model", ["sg", "cbow"])
+@pytest.mark.parametrize("kernel", ["block", "exact"])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_frozen_rows_are_the_same_bits_after_training(
+    many_words: EncodedCorpus, model: str, kernel: str, workers: int
+) -> None:
+    """Also of the most frequent words, and of -0.0, which is equal to 0.0 but other bits."""
+    config = settings(model=model, kernel=kernel, workers=workers)
+    weights = Weights.fresh(len(many_words.vocab), len(many_words.vocab), 16, seed=1)
+    frozen = np.arange(len(many_words.vocab)) % 3 == 0
+    weights.w_in[frozen, :4] = -0.0
+    before = weights.w_in[:, :16].copy()
+    trained = train_weights(many_words, config, weights=weights.freeze(frozen))
+    np.testing.assert_array_equal(trained.w_in.view(np.uint32)[frozen], before.view(np.uint32)[frozen])
+    assert (trained.w_in != before).any(axis=1)[~frozen].all()
+    assert trained.w_out.any(axis=1).all()
 
 
 def test_settings_of_all_kinds_go_to_their_config_and_others_are_named() -> None:
@@ -212,25 +366,6 @@ def test_hash_seeds_do_not_change_the_files(tmp_path: Path) -> None:
         subprocess.run([*command, *options], check=True, env={"PYTHONHASHSEED": seed}, capture_output=True)
     for name in ("vectors.npy", "context.npy", "vocab.tsv", "config.json"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
-
-
-@given(st.lists(st.integers(1, 90), min_size=1, max_size=60), st.integers(1, 50))
-def test_jobs_cover_the_corpus_in_order(lengths: list[int], job_tokens: int) -> None:
-    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    borders = job_borders(offsets, job_tokens)
-    sizes = np.diff(borders)
-    assert borders[0] == 0
-    assert borders[-1] == offsets[-1]
-    assert (sizes > 0).all()
-    assert sizes.max() <= 2 * job_tokens
-
-
-def test_initial_weights_are_uniform_and_the_padding_is_zero() -> None:
-    w_in, w_out = initial_weights(5_000, 10, make_layout(10), seed=1)
-    assert not w_out.any()
-    assert not w_in[:, 10:].any()
-    tenths = np.sort(w_in[:, :10].ravel() * 10)[::5_000]
-    np.testing.assert_allclose(tenths, np.linspace(-1, 0.8, 10), atol=0.03)
 
 
 @given(st.integers(1, 900))

@@ -15,9 +15,8 @@ from w2v.training import ahead
 
 FIRST_RUN = """
 from w2v.config import TrainConfig
-from w2v.training.ahead import compiled_meanwhile
+from w2v.training.ahead import compile_kernel, compiled_meanwhile, is_missing
 from w2v.training.cpu.block_kernels import train_cbow_block
-from w2v.training.trainer import compile_kernel, is_missing
 
 config = TrainConfig(model="cbow", vector_size=8)
 assert is_missing(config)

@@ -37,7 +37,7 @@ def train(
     cache_dir, cache
         Where encoded files are kept for the next run, and whether; see `w2v.corpus.encode`.
     on_progress, on_report : callable, optional
-        Called with a `Progress` about ten times a second, with an `EpochReport` after each epoch.
+        Called with a `TrainingProgress` about ten times a second, with an `EpochReport` after each epoch.
     **settings
         Fields of `w2v.config`: `TrainConfig` (`model`, `vector_size`, `window`, `epochs`, `workers`, ...),
         `VocabConfig` (`min_count`, `max_vocab`), `CorpusConfig` (`lowercase`, `tokenizer`, ...) and

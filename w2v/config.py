@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from w2v.errors import ConfigError
+from w2v.objectives import KERNELS, MODELS, Objective, objective_of
 from w2v.system.processes import usable_cores
 
 
@@ -75,11 +76,11 @@ class TrainConfig(_Checked):
     `alpha` and `epochs` follow from the model and the size of the corpus where they are None: `resolved`.
     """
 
-    model: str = setting("sg", "Skip-gram or continuous bag of words.", choices=("sg", "cbow"))
+    model: str = setting(MODELS[0], "Skip-gram or continuous bag of words.", choices=MODELS)
     kernel: str = setting(
-        "block",
+        KERNELS[0],
         "block: many pairs at once, negatives shared (fast); exact: one update a pair, as word2vec.c.",
-        choices=("block", "exact"),
+        choices=KERNELS,
     )
     vector_size: int = setting(100, "Dimensions of the vectors.", low=1, high=65_536)
     window: int = setting(5, "Most words between centre and context.", low=1, high=1_000)
@@ -114,6 +115,12 @@ class TrainConfig(_Checked):
                 raise ConfigError(f"{name} must be even; got {value}")
         if self.alpha is not None and self.min_alpha > self.alpha:
             raise ConfigError(f"min_alpha must be at most alpha, {self.alpha:g}; got {self.min_alpha:g}")
+        objective_of(self.model, self.kernel)
+
+    @property
+    def objective(self) -> Objective:
+        """The record of this model and kernel."""
+        return objective_of(self.model, self.kernel)
 
     def resolved(self, n_tokens: int) -> TrainConfig:
         """Fill in what depends on the model and on a corpus of `n_tokens` raw tokens.
@@ -122,23 +129,11 @@ class TrainConfig(_Checked):
         """
         alpha, epochs = self.alpha, self.epochs
         if alpha is None:
-            alpha = max(default_alpha(self), self.min_alpha)
+            alpha = max(self.objective.alphas[self.cbow_update], self.min_alpha)
         if epochs is None:
             epochs = max(5, min(30, round(_TOKENS_TO_READ / n_tokens)))
-        negatives = self.block_negatives or default_block_negatives(self.model)
+        negatives = self.block_negatives or self.objective.block_negatives
         return dataclasses.replace(self, alpha=alpha, epochs=epochs, block_negatives=negatives)
-
-
-def default_alpha(config: TrainConfig) -> float:
-    """Return the learning rate at the start for a model whose `alpha` is None."""
-    if config.model == "sg" or config.cbow_update == "original":
-        return 0.025
-    return 0.12
-
-
-def default_block_negatives(model: str) -> int:
-    """Return the negatives that a block shares where `block_negatives` is None."""
-    return 24 if model == "sg" else 16
 
 
 # What w2v.corpus.read.kinds and w2v.corpus.tokens.tokenizers have a record of; tests hold that they agree.

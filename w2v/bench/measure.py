@@ -22,9 +22,9 @@ from w2v.comparison.weights import in_order, read_weights, shared_words
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus
 from w2v.errors import ConfigError
+from w2v.objectives import MODELS
 
 PARTS = ("speed", "jobs")
-MODELS = ("sg", "cbow")
 # Passes over the text of a speed pair: w2v would be done with one before the clock has said much.
 _PASSES = {"gensim": 1, "w2v": 5}
 

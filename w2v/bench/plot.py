@@ -10,6 +10,7 @@ from typing import Any
 from w2v.bench.report import BenchReport
 from w2v.comparison.spread import deviation, mean
 from w2v.files.figures import new_figure, write_figure
+from w2v.objectives import TITLES
 
 _NAMES = ("gensim", "w2v")
 _COLORS = {"gensim": "#9a9a9a", "w2v": "#1f6fb4"}
@@ -100,4 +101,4 @@ def _draw_bars(
 
 
 def _model(model: str) -> str:
-    return {"sg": "skip-gram", "cbow": "CBOW"}[model]
+    return TITLES[model]

@@ -15,7 +15,8 @@ from click.core import ParameterSource
 from w2v.cli.model_options import json_option
 from w2v.cli.options import config_options, make_config, read_everything, reading_options
 from w2v.cli.output import print_json, print_table, shown
-from w2v.config import TrainConfig, VocabConfig, default_block_negatives
+from w2v.config import TrainConfig, VocabConfig
+from w2v.objectives import MODELS, TITLES, objective_of
 
 if TYPE_CHECKING:
     from w2v.bench.report import BenchReport, SpeedPairs, WholeJobs
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _PARTS = ("speed", "jobs")
 _QUICK = {"repeats": 2, "words": 200_000, "seeds": 1, "epochs": 1}
-_TITLES = {"sg": "skip-gram", "cbow": "CBOW"}
 
 
 @click.command(no_args_is_help=True)
@@ -39,7 +39,7 @@ _TITLES = {"sg": "skip-gram", "cbow": "CBOW"}
 )
 @click.option(
     "--model",
-    type=click.Choice(("sg", "cbow", "both")),
+    type=click.Choice((*MODELS, "both")),
     default="both",
     show_default=True,
     help="Which model.",
@@ -97,7 +97,6 @@ def bench(
       w2v bench corpus.txt --plot bench.png
       w2v bench corpus.txt --what speed --model sg --vector-size 300 --repeats 7 --json
     """
-    from w2v.bench.measure import MODELS
     from w2v.bench.measure import bench as run
     from w2v.bench.plot import write_plot
     from w2v.comparison.profile import EvaluationSets
@@ -179,8 +178,8 @@ def _print_report(found: BenchReport) -> None:
 
 
 def _block(config: TrainConfig, models: Iterable[str]) -> str:
-    negatives = {m: config.block_negatives or default_block_negatives(m) for m in models}
-    shares = " or ".join(f"{n} ({_TITLES[m]})" for m, n in negatives.items())
+    negatives = {m: config.block_negatives or objective_of(m, config.kernel).block_negatives for m in models}
+    shares = " or ".join(f"{n} ({TITLES[m]})" for m, n in negatives.items())
     return f"{config.block_size} positions, {shares} negatives a block"
 
 
@@ -189,10 +188,10 @@ def _print_heading(found: BenchReport) -> None:
     versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
     loads = [f"{value:.2f}" for value in (machine.load_before, machine.load_after) if value is not None]
     kernel = f"{config.kernel} kernel"
-    if config.kernel == "block":
+    if config.objective.works_in_blocks:
         kernel += f", {_block(config, found.alphas)}"
     alphas = "; ".join(
-        f"{_TITLES[model]} {theirs:g} (gensim), {ours:g} (w2v)"
+        f"{TITLES[model]} {theirs:g} (gensim), {ours:g} (w2v)"
         for model, (theirs, ours) in found.alphas.items()
     )
     print_table(
@@ -239,7 +238,7 @@ def _speed_row(pairs: SpeedPairs) -> tuple[str, ...]:
     ratios = pairs.ratios
     by_cpu = f"{pairs.cpu_ratio:.1f} x" if pairs.cpu_ratio is not None else "-"
     return (
-        f"{_TITLES[pairs.model]}, {_workers(pairs.workers)}",
+        f"{TITLES[pairs.model]}, {_workers(pairs.workers)}",
         f"{theirs:,.0f}",
         f"{ours:,.0f}",
         f"{statistics.median(ratios):.1f} x",
@@ -262,7 +261,7 @@ def _scaling(speed: Sequence[SpeedPairs]) -> Iterable[str]:
                 for name in ("gensim", "w2v")
             ]
             yield (
-                f"{_TITLES[model]}, {workers} workers against one: gensim {gains[0]:.2f} x, "
+                f"{TITLES[model]}, {workers} workers against one: gensim {gains[0]:.2f} x, "
                 f"w2v {gains[1]:.2f} x"
             )
 
@@ -279,7 +278,7 @@ def _print_jobs(found: BenchReport) -> None:
         f"seconds, median of {n}; cold: nothing compiled yet, done while reading"
     )
     for job in found.jobs:
-        header = (_TITLES[job.model], "gensim", "w2v", "ratio", "w2v, cold", "ratio")
+        header = (TITLES[job.model], "gensim", "w2v", "ratio", "w2v, cold", "ratio")
         print_table(_job_rows(job), header=header, right=range(1, 6), indent=2)
 
 
@@ -310,7 +309,7 @@ def _middle(runs: Sequence[Run], attribute: str) -> float | None:
 
 def _print_quality(found: BenchReport) -> None:
     n = len(found.jobs[0].gensim)
-    rows = [(f"{_TITLES[job.model]}, {shown(one.name)}", one) for job in found.jobs for one in job.quality]
+    rows = [(f"{TITLES[job.model]}, {shown(one.name)}", one) for job in found.jobs for one in job.quality]
     click.echo(f"\nquality of these jobs: {f'mean of {n} seeds ± sd' if n > 1 else 'one seed'}")
     header = ("", "gensim", "w2v", "difference", "in sd of gensim", "known")
     print_table(

@@ -211,9 +211,9 @@ def _description(found: TrainingComparison) -> list[tuple[str, str]]:
         f"negatives, sample {config.sample:g}, min_count {found.min_count}, epochs {config.epochs}"
     )
     kernel = f"{config.kernel} kernel"
-    if config.kernel == "block":
+    if config.objective.works_in_blocks:
         kernel += f", {config.block_size} positions, {config.block_negatives} negatives a block"
-    if config.model == "cbow":
+    if config.objective.averages_contexts:
         kernel += f", {config.cbow_update} update"
     alphas = f"alpha {found.gensim_alpha:g} (gensim) and {config.alpha:g} (w2v)"
     if config.alpha == found.gensim_alpha:

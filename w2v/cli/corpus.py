@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
     from w2v.corpus.ids.cache import CachedCorpus
     from w2v.corpus.tools.fetch import PublicCorpus
-    from w2v.corpus.tools.stats import CorpusStats, Estimate
+    from w2v.corpus.tools.stats import CorpusStats
+    from w2v.training.cost import Estimate
 
 
 output_option = click.option(
@@ -59,7 +60,8 @@ def stats(plot: Path | None, as_json: bool, **values: Any) -> None:
       w2v corpus stats zh.txt --tokenizer jieba --plot zipf.png
     """
     from w2v.config import TrainConfig
-    from w2v.corpus.tools.stats import corpus_advice, describe_corpus, estimate, plot_zipf
+    from w2v.corpus.tools.stats import corpus_advice, describe_corpus, plot_zipf
+    from w2v.training.cost import estimate
 
     encoded = read_everything(values)
     described = describe_corpus(encoded)

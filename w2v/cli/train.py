@@ -15,7 +15,7 @@ from w2v.config import TrainConfig
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
     from w2v.embeddings import Embeddings
-    from w2v.training.trainer import Progress
+    from w2v.training.trainer import TrainingProgress
     from w2v.vectors.training_report import EpochReport, TrainingReport
 
 
@@ -74,10 +74,10 @@ def _summary(model: Embeddings) -> str:
 
 
 def _tell_estimate(corpus: EncodedCorpus, config: TrainConfig) -> None:
-    from w2v.corpus.tools.stats import estimate
-    from w2v.training.model import advice
+    from w2v.training.cost import estimate
+    from w2v.training.model import training_warnings
 
-    for line in advice(corpus, config):
+    for line in training_warnings(corpus, config):
         click.echo(f"Warning: {line}", err=True)
     cost = estimate(corpus.vocab.counts, corpus.n_tokens, config)
     click.echo(
@@ -109,7 +109,7 @@ class _TrainingBar:
         if self._bar is not None:
             self._bar.close()
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: TrainingProgress) -> None:
         if self._bar is None:
             from tqdm import tqdm
 

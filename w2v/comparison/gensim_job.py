@@ -19,9 +19,9 @@ def main() -> None:
 
     times.append(time.perf_counter())
     model = gensim.models.Word2Vec(
-        sg=int(settings["model"] == "sg"),
         min_count=job["min_count"],
         **{name: settings[name] for name in _SAME_NAMES},
+        **job["gensim"],
     )
     model.build_vocab(corpus_file=job["text"])
     times.append(time.perf_counter())

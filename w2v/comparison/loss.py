@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus
-from w2v.training.sampling import keep_probabilities
-from w2v.vectors.vocab import Vocab
+from w2v.vectors.vocab import Vocab, keep_probabilities
 
 _TOKENS = 400_000
 _PREDICTIONS = 100_000
@@ -65,7 +64,8 @@ def draw_sample(corpus: EncodedCorpus, vocab: Vocab, config: TrainConfig) -> Los
     if config.shrink_windows:
         widths = rng.integers(1, config.window + 1, len(tokens))
     context, target = _pairs(sentence, widths, config.window)
-    starts = np.flatnonzero(np.diff(target, prepend=-1)) if config.model == "cbow" else np.arange(len(target))
+    is_first = np.diff(target, prepend=-1) != 0
+    starts = np.flatnonzero(is_first) if config.objective.averages_contexts else np.arange(len(target))
     chosen = np.sort(rng.permutation(len(starts))[:_PREDICTIONS])
     ends = np.append(starts, len(target))[chosen + 1]
     lengths = ends - starts[chosen]

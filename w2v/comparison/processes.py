@@ -14,6 +14,7 @@ from typing import Any
 
 from w2v.comparison import launcher
 from w2v.errors import W2VError
+from w2v.objectives import objective_of
 from w2v.system.processes import python_command
 
 TRAINERS = ("gensim", "w2v")
@@ -125,7 +126,8 @@ def run_job(trainer: str, job: Job, folder: Path, *, numba_cache: Path | None = 
     """
     folder.mkdir(parents=True, exist_ok=True)
     description = folder / "job.json"
-    description.write_text(json.dumps({**asdict(job), "folder": str(folder)}))
+    gensim = objective_of(job.settings["model"], job.settings["kernel"]).gensim
+    description.write_text(json.dumps({**asdict(job), "folder": str(folder), "gensim": gensim}))
     cost = run_python(f"w2v.comparison.{trainer}_job", [str(description)], numba_cache=numba_cache)
     result = json.loads((folder / "result.json").read_bytes())
     return Run(trainer=trainer, seed=job.settings["seed"], **result, **asdict(cost))

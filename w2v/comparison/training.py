@@ -31,8 +31,7 @@ from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, 
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, PathLike
 from w2v.errors import ConfigError
-from w2v.training.sampling import keep_probabilities
-from w2v.vectors.vocab import Vocab
+from w2v.vectors.vocab import Vocab, keep_probabilities
 
 GENSIM_ALPHA = 0.025
 
@@ -266,7 +265,7 @@ class _Looks:
 
 def _losses(profiles: Mapping[str, list[Profile]], config: TrainConfig) -> Measure:
     theirs, ours = (tuple(cast(float, one.loss) for one in profiles[trainer]) for trainer in TRAINERS)
-    name = "loss a pair" if config.model == "sg" else "loss a word"
+    name = "loss a word" if config.objective.averages_contexts else "loss a pair"
     return Measure(name, theirs, ours, len(theirs), higher_is_better=False)
 
 

@@ -12,9 +12,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import numpy as np
+
 from w2v.config import TrainConfig
+from w2v.corpus.ids.encoded_corpus import EncodedCorpus
+from w2v.system import compiling
 from w2v.system.processes import python_command, usable_cores
-from w2v.training.trainer import compile_kernel, is_missing
+from w2v.training import resolve
+from w2v.training.engine import HogwildEngine
+from w2v.training.jobs import Schedule
+from w2v.training.weights import Weights
+from w2v.vectors.vocab import Vocab
 
 
 @contextlib.contextmanager
@@ -35,6 +43,21 @@ def compiled_meanwhile(config: TrainConfig) -> Iterator[subprocess.Popen[bytes] 
     finally:
         child.kill()
         child.wait()
+
+
+def is_missing(config: TrainConfig) -> bool:
+    """Say whether a run's kernel could be kept compiled, and is not, whatever the vector size."""
+    return compiling.is_missing(resolve(config.objective.train))
+
+
+def compile_kernel(config: TrainConfig) -> None:
+    """Compile the kernel of a run, or load it from the cache; it depends on model, kernel and vector size."""
+    config = config.resolved(2)
+    vocab = Vocab(["a", "b"], np.ones(2, np.int64))
+    tokens, offsets = np.arange(2, dtype=np.int32), np.array([0, 2], np.int64)
+    corpus = EncodedCorpus.from_ids(vocab, tokens, offsets)
+    weights = Weights.fresh(2, config.objective.output_rows(2), config.vector_size, config.seed)
+    HogwildEngine.prepare(corpus, config, weights, Schedule.of(offsets, config))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""From an encoded corpus to a model: settings filled in, advice given, weights and origin put together."""
+"""From an encoded corpus to a model: settings filled in, warnings, weights and origin put together."""
 
 from __future__ import annotations
 
@@ -14,9 +14,16 @@ from w2v.corpus.ids.encoded_corpus import EncodedCorpus
 from w2v.corpus.tokens.tokenizers import read_files
 from w2v.embeddings import Embeddings
 from w2v.system.version import __version__
-from w2v.training.sampling import keep_probabilities
-from w2v.training.trainer import ProgressCallback, ReportCallback, train_weights
+from w2v.training.trainer import (
+    ProgressCallback,
+    ReportCallback,
+    RoundCallback,
+    RunState,
+    train_weights,
+)
+from w2v.training.weights import Weights
 from w2v.vectors.origin import Origin
+from w2v.vectors.vocab import keep_probabilities
 
 _log = logging.getLogger(__name__)
 _FEW_TOKENS = 1_000
@@ -27,6 +34,9 @@ def train_model(
     corpus: EncodedCorpus,
     config: TrainConfig,
     *,
+    weights: Weights | None = None,
+    start: RunState | None = None,
+    after_round: RoundCallback | None = None,
     on_progress: ProgressCallback | None = None,
     on_report: ReportCallback | None = None,
 ) -> Embeddings:
@@ -37,32 +47,40 @@ def train_model(
     corpus : EncodedCorpus
     config : TrainConfig
         Settings that are None are filled in for this corpus; see `TrainConfig.resolved`.
-    on_progress : callable, optional
-        Called with a `Progress` about ten times a second.
-    on_report : callable, optional
-        Called with an `EpochReport` after each epoch.
+    weights, start, after_round, on_progress, on_report
+        As for `w2v.training.trainer.train_weights`.
 
     Returns
     -------
     Embeddings
-        With `context`, `config` and `training`.
+        With `context`, `origin` and `training`.
 
     Raises
     ------
+    ConfigError
+        If the weights are of another shape than corpus and settings want.
     CorpusError
         If there is nothing to train.
     TrainingError
         If weights stop being finite.
     """
     config = config.resolved(corpus.n_tokens)
-    for line in advice(corpus, config):
+    for line in training_warnings(corpus, config):
         _log.warning("%s", line)
     origin = describe_origin(corpus, config)
-    trained = train_weights(corpus, config, on_progress=on_progress, on_report=on_report)
+    trained = train_weights(
+        corpus,
+        config,
+        weights=weights,
+        start=start,
+        after_round=after_round,
+        on_progress=on_progress,
+        on_report=on_report,
+    )
     return Embeddings(corpus.vocab, trained.w_in, trained.w_out, origin, trained.report)
 
 
-def advice(corpus: EncodedCorpus, config: TrainConfig) -> list[str]:
+def training_warnings(corpus: EncodedCorpus, config: TrainConfig) -> list[str]:
     """Say where settings leave little to train, with the numbers and the option to change."""
     keep = keep_probabilities(corpus.vocab.counts, config.sample)
     n_known, n_kept = corpus.n_known_tokens, float(keep @ corpus.vocab.counts)

@@ -1,44 +1,74 @@
-"""Which tokens are kept and which words are drawn as negatives: tables in numpy, made once a run."""
+"""What all threads share: weights, and tables of subsampling and negative sampling; made once a run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.config import TrainConfig
+from w2v.corpus.ids.encoded_corpus import EncodedCorpus
+from w2v.training.cpu.arguments import EXACT_SHIFT, KernelSettings, Tables
+from w2v.training.cpu.memory import own_rows
+from w2v.training.weights import Weights
+from w2v.vectors.vocab import keep_probabilities
+
 KEEP_ALWAYS = 2**32 - 1
+
+
+def block_tables(
+    corpus: EncodedCorpus, config: TrainConfig, settings: KernelSettings, weights: Weights
+) -> Tables:
+    """Make the tables of the block kernels, which draw one negative from each of M parts of 32 bits."""
+    return _make_tables(corpus, config, settings, weights, settings.block_negatives << 32)
+
+
+def exact_tables(
+    corpus: EncodedCorpus, config: TrainConfig, settings: KernelSettings, weights: Weights
+) -> Tables:
+    """Make the tables of the exact kernels, which draw every negative with 48 random bits."""
+    return _make_tables(corpus, config, settings, weights, 1 << 64 - EXACT_SHIFT)
+
+
+def _make_tables(
+    corpus: EncodedCorpus, config: TrainConfig, settings: KernelSettings, weights: Weights, scale: int
+) -> Tables:
+    sampler = NegativeSampler.build(corpus.vocab.counts, config.ns_exponent, scale)
+    own_words, own_slots = own_rows(corpus.vocab.counts, settings.own_rows)
+    frozen = np.zeros(0, bool) if weights.frozen is None else weights.frozen
+    return Tables(
+        tokens=_read_only(corpus.tokens),
+        offsets=_read_only(corpus.offsets),
+        keep=keep_thresholds(corpus.vocab.counts, config.sample),
+        cdf=sampler.cdf,
+        guide=sampler.guide,
+        guide_shift=np.uint64(sampler.guide_shift),
+        w_in=weights.w_in,
+        w_out=weights.w_out,
+        frozen=frozen.astype(np.uint8),
+        own_words=own_words,
+        own_slots=own_slots,
+    )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a plain read-only view: one array type, so that the kernels are compiled once."""
+    view: NDArray[Any] = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
     """Return how likely each word is to survive subsampling, as thresholds for 32 random bits.
-
-    A word of relative frequency f is kept with probability min(1, (sqrt(f / sample) + 1) * sample / f), as in
-    word2vec.c and gensim; Mikolov et al. 2013b, section 2.3, has a slightly different formula.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (V,)
-    sample : float
-        0 keeps every token.
 
     Returns
     -------
     ndarray of uint32, shape (V,)
         A token is kept if 32 random bits are at most the threshold.
     """
-    if sample == 0:
-        return np.full(len(counts), KEEP_ALWAYS, np.uint32)
     return (keep_probabilities(counts, sample) * KEEP_ALWAYS).astype(np.uint32)
-
-
-def keep_probabilities(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]:
-    """Return the probability, float64 of shape (V,), with which each word survives subsampling."""
-    if sample == 0:
-        return np.ones(len(counts))
-    scaled = np.maximum(counts, 1) / (sample * counts.sum())
-    kept: NDArray[np.float64] = np.minimum(1.0, (np.sqrt(scaled) + 1) / scaled)
-    return kept
 
 
 @dataclass(frozen=True, eq=False)

@@ -59,6 +59,29 @@ class Vocab:
         return _Rows(self.words)
 
 
+def keep_probabilities(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]:
+    """Return the probability with which a token of each word survives subsampling.
+
+    A word of relative frequency f is kept with probability min(1, (sqrt(f / sample) + 1) * sample / f), as in
+    word2vec.c and gensim; Mikolov et al. 2013b, section 2.3, has a slightly different formula.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (V,)
+    sample : float
+        0 keeps every token.
+
+    Returns
+    -------
+    ndarray of float64, shape (V,)
+    """
+    if sample == 0:
+        return np.ones(len(counts))
+    scaled = np.maximum(counts, 1) / (sample * counts.sum())
+    kept: NDArray[np.float64] = np.minimum(1.0, (np.sqrt(scaled) + 1) / scaled)
+    return kept
+
+
 class _Rows:
     """Where each word stands.
 

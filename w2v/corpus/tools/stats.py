@@ -1,18 +1,18 @@
-"""A look at a corpus before training: sizes, coverage, Zipf's law, and what training will cost."""
+"""A look at a corpus before training: sizes, coverage, Zipf's law."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.config import TrainConfig
 from w2v.corpus.ids.encoded_corpus import EncodedCorpus
 from w2v.files.figures import new_figure, write_figure
+from w2v.vectors.vocab import keep_probabilities
 
 MIN_COUNTS = (1, 2, 3, 5, 10, 20, 50, 100)
 SAMPLES = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -67,30 +67,6 @@ class CorpusStats:
     subsampling: tuple[Subsampling, ...]
 
 
-class Estimate(NamedTuple):
-    """What training will take: an order of magnitude.
-
-    Attributes
-    ----------
-    words : int
-        Rows of the matrices.
-    trained_tokens : int
-        Tokens an epoch that are left after min_count and subsampling, on average.
-    memory_bytes : int
-        Most memory of the process.
-    disk_bytes : int
-        The model folder.
-    seconds : float
-        Training, without reading the text.
-    """
-
-    words: int
-    trained_tokens: int
-    memory_bytes: int
-    disk_bytes: int
-    seconds: float
-
-
 def describe_corpus(corpus: EncodedCorpus) -> CorpusStats:
     """Describe a corpus with all its words, in the vocabulary or not."""
     counts = corpus.types.counts
@@ -107,52 +83,6 @@ def describe_corpus(corpus: EncodedCorpus) -> CorpusStats:
         tuple(_coverage(counts, min_count) for min_count in MIN_COUNTS),
         tuple(Subsampling(sample, _kept(counts[counts >= 5], sample)) for sample in SAMPLES),
     )
-
-
-def estimate(counts: NDArray[np.int64], n_tokens: int, config: TrainConfig) -> Estimate:
-    """Estimate what training takes.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (V,)
-        Of the words that get a row.
-    n_tokens : int
-        N, all tokens of the text.
-    config : TrainConfig
-    """
-    config = config.resolved(n_tokens)
-    from w2v.training.sampling import keep_probabilities
-
-    trained = float((keep_probabilities(counts, config.sample) * counts).sum())
-    epochs = config.epochs or 1
-    matrix = 4 * len(counts) * config.vector_size
-    memory = 2 * matrix * _PADDING + _BYTES_A_WORD * len(counts) + _BASE_BYTES
-    seconds = epochs * _seconds_an_epoch(n_tokens, trained, config)
-    return Estimate(len(counts), round(trained), int(memory), 2 * matrix + 12 * len(counts), seconds)
-
-
-# Seconds a trained token, measured on one core at 2.6 GHz. Block kernels: one part whatever the settings, and
-# one for each number of each column that a position meets. Exact kernels: D = 100, window 5, 5 negatives.
-_BLOCK_SECONDS, _BLOCK_SECONDS_A_NUMBER = 60e-9, 0.13e-9
-_EXACT_SECONDS = {"sg": 3.2e-6, "cbow": 0.8e-6}
-_CBOW_COLUMNS = 8  # what the running sums over the contexts cost, in columns
-_PADDING = 1.1
-_BYTES_A_WORD = 300
-_BASE_BYTES = 250e6
-
-
-def _seconds_an_epoch(n_tokens: int, trained: float, config: TrainConfig) -> float:
-    """Scale the measured cost of a trained token."""
-    is_sg = config.model == "sg"
-    if config.kernel == "block":
-        columns = cast(int, config.block_negatives) + (2 * config.window + 2 if is_sg else _CBOW_COLUMNS)
-        cost = _BLOCK_SECONDS + _BLOCK_SECONDS_A_NUMBER * config.vector_size * columns
-    else:
-        cost = _EXACT_SECONDS[config.model]
-        cost *= 0.45 + 0.55 * config.vector_size / 100
-        cost *= config.window / 5 if is_sg else 0.3 + 0.7 * config.window / 5
-        cost *= 0.2 + 0.8 * config.negative / 5
-    return (trained * cost + n_tokens * 5e-9) / config.workers
 
 
 def corpus_advice(stats: CorpusStats) -> list[str]:
@@ -220,8 +150,6 @@ def _coverage(counts: NDArray[np.int64], min_count: int) -> Coverage:
 
 
 def _kept(counts: NDArray[np.int64], sample: float) -> float:
-    from w2v.training.sampling import keep_probabilities
-
     if not len(counts):
         return 0.0
     return float((keep_probabilities(counts, sample) * counts).sum() / counts.sum())

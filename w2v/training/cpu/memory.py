@@ -1,4 +1,4 @@
-"""The arrays of a run: weights padded to whole registers, and each worker's scratch."""
+"""The layout of rows, padded to whole registers, and each worker's scratch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORDS_AN_OWN_ROW = 256
 
 def make_settings(config: TrainConfig, workers: int, n_words: int) -> KernelSettings:
     """Turn resolved settings into those of the kernels."""
-    has_own_rows = workers > 1 and config.kernel == "block"
+    has_own_rows = workers > 1 and config.objective.works_in_blocks
     return KernelSettings(
         window=config.window,
         negative=config.negative,
@@ -106,22 +106,6 @@ def _own_zeros(n: int, dtype: DTypeLike) -> NDArray[Any]:
     return aligned_zeros(1, whole, dtype)[0, :n]
 
 
-def initial_weights(
-    n_words: int, vector_size: int, layout: RowLayout, seed: int, dtype: DTypeLike = np.float32
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return w_in, uniform in (-1, 1) / D, and w_out, zero: both (V, padded D).
-
-    As gensim (`prep_vectors`). word2vec.c (InitNet) draws from half as wide a range, which trains a little
-    slower: the loss stays 0.1 % (skip-gram) to 0.7 % (CBOW) higher.
-    """
-    w_in, w_out = (aligned_zeros(n_words, row_length(layout), dtype) for _ in range(2))
-    generator = np.random.default_rng(seed)
-    for begin in range(0, n_words, _ROWS_AT_ONCE):
-        rows = w_in[begin : begin + _ROWS_AT_ONCE, :vector_size]
-        rows[:] = (2 * generator.random(rows.shape, np.float32) - 1) / vector_size
-    return w_in, w_out
-
-
 def pack_rows(padded: NDArray[Any], vector_size: int) -> NDArray[Any]:
     """Drop the padding, in place: the rows move together in their own memory.
 
@@ -138,46 +122,64 @@ def pack_rows(padded: NDArray[Any], vector_size: int) -> NDArray[Any]:
     return flat[: n_words * vector_size].reshape(n_words, vector_size)
 
 
-def make_block_scratch(
-    settings: KernelSettings, layout: RowLayout, longest_job: int, *, model: str
-) -> BlockScratch:
-    """Allocate one worker's memory for jobs of up to `longest_job` tokens."""
-    dtype = layout.tail[0].dtype
-    size, n_negatives, n_contexts = settings.block_size, settings.block_negatives, 2 * settings.window
+def skipgram_block_scratch(settings: KernelSettings, layout: RowLayout, longest_job: int) -> BlockScratch:
+    """Allocate one worker's memory for jobs of up to `longest_job` tokens; a row has 2w + 1 targets."""
+    weights = _skipgram_weights(settings, layout.tail[0].dtype)
+    return _block_scratch(settings, layout, longest_job, 2 * settings.window, weights, None)
+
+
+def cbow_block_scratch(settings: KernelSettings, layout: RowLayout, longest_job: int) -> BlockScratch:
+    """Allocate one worker's memory for jobs of up to `longest_job` tokens; a row has one target."""
+    dtype, length = layout.tail[0].dtype, row_length(layout)
     n_positions = _n_positions(settings, longest_job)
-    n_mixed = _n_mixed(settings, n_contexts if model == "sg" else 0)
-    n_logits = n_negatives // LANES * LANES + n_mixed
-    widest = LANES * max(len(layout.wide), len(layout.tail))
-    length = row_length(layout)
-    sums = None
-    if model == "cbow":
-        sums = CbowSums(
-            low=_own_zeros(n_positions, np.int32),
-            high=_own_zeros(n_positions, np.int32),
-            contexts=_own_zeros(size + n_contexts, np.int64),
-            running=aligned_zeros(size + n_contexts + 1, widest, dtype),
-            means=aligned_zeros(size, length, dtype),
-        )
+    size, n_contexts = settings.block_size, settings.block_size + 2 * settings.window
+    sums = CbowSums(
+        low=_own_zeros(n_positions, np.int32),
+        high=_own_zeros(n_positions, np.int32),
+        contexts=_own_zeros(n_contexts, np.int64),
+        running=aligned_zeros(n_contexts + 1, _widest(layout), dtype),
+        means=aligned_zeros(size, length, dtype),
+    )
+    return _block_scratch(settings, layout, longest_job, 0, _cbow_weights(settings, dtype), sums)
+
+
+def _block_scratch(
+    settings: KernelSettings,
+    layout: RowLayout,
+    longest_job: int,
+    band: int,
+    weights: PairWeights,
+    sums: CbowSums | None,
+) -> BlockScratch:
+    dtype = layout.tail[0].dtype
+    size, n_negatives = settings.block_size, settings.block_negatives
+    n_positions = _n_positions(settings, longest_job)
+    n_logits = n_negatives // LANES * LANES + _n_mixed(settings, band)
     return BlockScratch(
         state=_own_zeros(1, np.uint64),
         negatives=_own_zeros((longest_job // size + 2) * n_negatives, np.int32),
         positions=_positions(n_positions),
         chains=TargetChains(_own_zeros(SLOTS, np.int32), _own_zeros(n_positions, np.int32)),
-        weights=(_skipgram_weights if model == "sg" else _cbow_weights)(settings, dtype),
+        weights=weights,
         block=Block(
             rows=_own_zeros(size, np.int64),
-            columns=_own_zeros(n_negatives + size + n_contexts, np.int64),
+            columns=_own_zeros(n_negatives + size + 2 * settings.window, np.int64),
             ahead=_own_zeros(n_negatives + 2 * size, np.int64),
             logits=aligned_zeros(size, n_logits, dtype),
             hits=aligned_zeros(size, n_logits, dtype),
-            updates=aligned_zeros(size, widest, dtype),
+            updates=aligned_zeros(size, _widest(layout), dtype),
         ),
-        own=OwnRows(*(aligned_zeros(settings.own_rows, length, dtype) for _ in range(4))),
+        own=OwnRows(*(aligned_zeros(settings.own_rows, row_length(layout), dtype) for _ in range(4))),
         sums=sums,
     )
 
 
-def make_exact_scratch(settings: KernelSettings, layout: RowLayout, longest_job: int) -> ExactScratch:
+def _widest(layout: RowLayout) -> int:
+    """Return the numbers in the widest part of a row."""
+    return LANES * max(len(layout.wide), len(layout.tail))
+
+
+def exact_scratch(settings: KernelSettings, layout: RowLayout, longest_job: int) -> ExactScratch:
     """Allocate one worker's memory for jobs of up to `longest_job` tokens."""
     dtype, length = layout.tail[0].dtype, row_length(layout)
     return ExactScratch(

@@ -1,0 +1,142 @@
+"""What can be trained: one record for each pair of a model and a kernel. Nothing else asks for them by name.
+
+A record names its functions as "module:function" below `w2v.training`; training imports them when a run needs
+them, so settings and command line load no kernels. A new objective is a kernel, one record here, and a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from w2v.errors import ConfigError
+
+
+def one_row_a_word(n_words: int) -> int:
+    """Return V: w_out has a row for every word."""
+    return n_words
+
+
+@dataclass(frozen=True)
+class Objective:
+    """How one model is trained by one kernel.
+
+    Attributes
+    ----------
+    model, kernel : str
+        Values of the settings `model` and `kernel`.
+    title : str
+        The model's name in reports.
+    train : str
+        The kernel, called as `train(tables, settings, layout, scratch, job)`; returns tokens kept, pairs and
+        loss.
+    tables : str
+        Makes what all threads share, called as `tables(corpus, config, settings, weights)`.
+    scratch : str
+        Makes one thread's memory, called as `scratch(settings, layout, longest_job)`.
+    seconds : str
+        The cost model, called as `seconds(config)`; returns seconds a trained token on one core.
+    output_rows : callable
+        Rows of w_out for V words.
+    alphas : mapping
+        Learning rate at the start where `alpha` is None, by `cbow_update`.
+    block_negatives : int
+        Negatives shared by a block where `block_negatives` is None.
+    most_job_tokens : int
+        Raw tokens a job on large corpora: some milliseconds of work.
+    averages_contexts : bool
+        Whether the mean of all contexts predicts a word; otherwise each context predicts it for itself.
+    works_in_blocks : bool
+        Whether many positions are trained at once, with shared negatives.
+    gensim : mapping or None
+        What gensim's `Word2Vec` is called with for the same model; None if gensim does not have it.
+    """
+
+    model: str
+    kernel: str
+    title: str
+    train: str
+    tables: str
+    scratch: str
+    seconds: str
+    output_rows: Callable[[int], int]
+    alphas: Mapping[str, float]
+    block_negatives: int
+    most_job_tokens: int
+    averages_contexts: bool
+    works_in_blocks: bool
+    gensim: Mapping[str, int] | None
+
+
+_SKIPGRAM_BLOCK = Objective(
+    model="sg",
+    kernel="block",
+    title="skip-gram",
+    train="cpu.block_kernels:train_skipgram_block",
+    tables="sampling:block_tables",
+    scratch="cpu.memory:skipgram_block_scratch",
+    seconds="cost:skipgram_block_seconds",
+    output_rows=one_row_a_word,
+    alphas={"corrected": 0.025, "original": 0.025},
+    block_negatives=24,
+    most_job_tokens=16_384,
+    averages_contexts=False,
+    works_in_blocks=True,
+    gensim={"sg": 1},
+)
+_SKIPGRAM_EXACT = replace(
+    _SKIPGRAM_BLOCK,
+    kernel="exact",
+    train="cpu.exact_kernels:train_skipgram_exact",
+    tables="sampling:exact_tables",
+    scratch="cpu.memory:exact_scratch",
+    seconds="cost:skipgram_exact_seconds",
+    most_job_tokens=2_048,
+    works_in_blocks=False,
+)
+_CBOW_BLOCK = Objective(
+    model="cbow",
+    kernel="block",
+    title="CBOW",
+    train="cpu.block_kernels:train_cbow_block",
+    tables="sampling:block_tables",
+    scratch="cpu.memory:cbow_block_scratch",
+    seconds="cost:cbow_block_seconds",
+    output_rows=one_row_a_word,
+    alphas={"corrected": 0.12, "original": 0.025},
+    block_negatives=16,
+    most_job_tokens=16_384,
+    averages_contexts=True,
+    works_in_blocks=True,
+    gensim={"sg": 0},
+)
+_CBOW_EXACT = replace(
+    _CBOW_BLOCK,
+    kernel="exact",
+    train="cpu.exact_kernels:train_cbow_exact",
+    tables="sampling:exact_tables",
+    scratch="cpu.memory:exact_scratch",
+    seconds="cost:cbow_exact_seconds",
+    most_job_tokens=2_048,
+    works_in_blocks=False,
+)
+# The first is the default.
+OBJECTIVES = (_SKIPGRAM_BLOCK, _SKIPGRAM_EXACT, _CBOW_BLOCK, _CBOW_EXACT)
+MODELS = tuple(dict.fromkeys(one.model for one in OBJECTIVES))
+KERNELS = tuple(dict.fromkeys(one.kernel for one in OBJECTIVES))
+TITLES = {one.model: one.title for one in OBJECTIVES}
+
+
+def objective_of(model: str, kernel: str) -> Objective:
+    """Return the record of a model and a kernel.
+
+    Raises
+    ------
+    ConfigError
+        If the kernel does not train that model.
+    """
+    for one in OBJECTIVES:
+        if (one.model, one.kernel) == (model, kernel):
+            return one
+    known = ", ".join(one.kernel for one in OBJECTIVES if one.model == model)
+    raise ConfigError(f"the kernel {kernel!r} does not train the model {model!r}; its kernels: {known}")
