@@ -85,8 +85,8 @@ class Weights:
         """Begin at vectors that exist. How many words they have of the vocabulary is logged.
 
         Words of the vocabulary that `vectors` has begin there, in w_out too if it has one context vector a
-        word and w_out one row a word. All other rows of w_in are drawn as fresh ones, at a fiftieth of the root
-        mean square of the given rows; all other rows of w_out are zero.
+        word and w_out one row a word. All other rows of w_in are drawn as fresh ones, scaled to a fiftieth of
+        the root mean square of the given rows; all other rows of w_out are zero.
 
         Parameters
         ----------
