@@ -19,7 +19,8 @@ from w2v.training.cpu import block_kernels as kernels
 from w2v.training.cpu import exact_kernels
 from w2v.training.cpu.arguments import NOT_OWN, Job, KernelSettings, Tables
 from w2v.training.cpu.lanes import LANES
-from w2v.training.cpu.memory import aligned_zeros, make_layout, own_rows, row_length
+from w2v.training.cpu.memory import aligned_zeros, make_layout, row_length
+from w2v.training.cpu.own_rows import choose_own_words
 from w2v.training.sampling import NegativeSampler, keep_thresholds
 
 KERNELS = {
@@ -99,20 +100,21 @@ class Case:
         padded = aligned_zeros(2 * words, row_length(self.layout), dtype).reshape(2, words, -1)
         padded[..., :vector_size] = self.weights
         self.guards: list[NDArray[Any]] = []
-        self.tables: Tables = with_guards(
-            Tables(
-                tokens,
-                offsets,
-                keep,
-                sampler.cdf,
-                sampler.guide,
-                np.uint64(sampler.guide_shift),
-                *padded,
-                np.isin(np.arange(words if frozen else 0), frozen).astype(np.uint8),
-                *own_rows(counts, n_own_rows),
-            ),
-            self.guards,
+        own_words, own_slots = choose_own_words(counts, n_own_rows)
+        tables = Tables(
+            tokens=tokens,
+            offsets=offsets,
+            keep=keep,
+            cdf=sampler.cdf,
+            guide=sampler.guide,
+            guide_shift=np.uint64(sampler.guide_shift),
+            w_in=padded[0],
+            w_out=padded[1],
+            frozen=np.isin(np.arange(words if frozen else 0), frozen).astype(np.uint8),
+            own_words=own_words,
+            own_slots=own_slots,
         )
+        self.tables: Tables = with_guards(tables, self.guards)
         self.w_in, self.w_out = self.tables.w_in, self.tables.w_out
         make_scratch = resolve(objective_of(model, kernel).scratch)
         scratch: Any = make_scratch(self.settings, self.layout, len(tokens))
@@ -294,7 +296,7 @@ def test_own_rows_move_the_shared_ones_by_the_share_of_the_worker(model: str, is
     ("counts", "words"), [([9, 7, 7, 5], [0, 1]), ([1, 5, 9, 5], [2, 1]), ([7, 9, 1, 0], [1, 0])]
 )
 def test_own_rows_are_those_of_the_most_frequent_words(counts: list[int], words: list[int]) -> None:
-    own_words, slots = own_rows(np.array(counts), 2)
+    own_words, slots = choose_own_words(np.array(counts), 2)
     assert own_words.tolist() == words
     if len(slots) == 0:
         assert words == [0, 1]

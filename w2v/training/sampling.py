@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from w2v.config import TrainConfig
 from w2v.corpus.ids.encoded_corpus import EncodedCorpus
 from w2v.training.cpu.arguments import EXACT_SHIFT, KernelSettings, Tables
-from w2v.training.cpu.memory import own_rows
+from w2v.training.cpu.own_rows import choose_own_words
 from w2v.training.weights import Weights
 from w2v.vectors.vocab import keep_probabilities
 
@@ -36,7 +36,7 @@ def _make_tables(
     corpus: EncodedCorpus, config: TrainConfig, settings: KernelSettings, weights: Weights, scale: int
 ) -> Tables:
     sampler = NegativeSampler.build(corpus.vocab.counts, config.ns_exponent, scale)
-    own_words, own_slots = own_rows(corpus.vocab.counts, settings.own_rows)
+    own_words, own_slots = choose_own_words(corpus.vocab.counts, settings.own_rows)
     frozen = np.zeros(0, bool) if weights.frozen is None else weights.frozen
     return Tables(
         tokens=_read_only(corpus.tokens),

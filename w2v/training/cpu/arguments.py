@@ -35,7 +35,7 @@ class Tables(NamedTuple):
     own_words : ndarray of int32, shape (own_rows,)
         The words of which each worker has rows of its own (block kernels), most frequent first.
     own_slots : ndarray of uint8, shape (V,) or (0,)
-        Where a word stands in `own_words`, or `NOT_OWN`. Empty if there are no own rows.
+        Where a word stands in `own_words`, or `NOT_OWN`. Empty if `own_words` are 0 .. own_rows - 1.
     """
 
     tokens: Any

@@ -34,10 +34,8 @@ word. From the loss follow its gradients, which overwrite `logits` (with the oth
 
 Race (Hogwild, Recht et al. 2011). Workers add to `w_in` and `w_out` without locks. A worker may read a row
 that another is writing, or lose an addition to it; rows are many and updates small, so the loss of a few
-changes nothing that can be measured, but two runs with several workers are not bit-equal. Rows of frequent
-words are different: all workers write them all the time, and their cache lines would move from core to core.
-So each worker has its own copy of these rows. Every few blocks it adds its share, one by the number of
-workers, of what it has added to them to the rows shared by all (13 % faster with two workers).
+changes nothing that can be measured, but two runs with several workers are not bit-equal. Of the most
+frequent words each worker has its own rows (`own_rows`).
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
@@ -48,8 +46,8 @@ import numpy as np
 
 from w2v.system.addresses import address_of
 from w2v.system.compiling import helper, kernel
-from w2v.training.cpu.arguments import BLOCKS_BETWEEN_SHARES, CACHE_LINE, NEAR_BYTES, NOT_OWN, SLOTS
-from w2v.training.cpu.draws import draw_window, find_word, gather_job, is_frozen, random_bits
+from w2v.training.cpu.arguments import BLOCKS_BETWEEN_SHARES, CACHE_LINE, NEAR_BYTES, SLOTS
+from w2v.training.cpu.draws import draw_negatives, draw_window, gather_job, is_frozen
 from w2v.training.cpu.lanes import (
     LANES,
     add_row,
@@ -73,79 +71,14 @@ from w2v.training.cpu.lanes import (
     subtract,
     zero_row,
 )
-
-
-@helper
-def _draw_negatives(tables, settings, negatives, state, n_blocks):
-    """Draw the negatives of all blocks of a job: M each, one from each of M equal strata of the distribution.
-
-    A stratum gives one to every block: points at equal distances from a random one, in random order. So a job
-    sees the distribution nearly as it is (less variance), and the tables are read in order: 5 to 10 % faster
-    than block by block, by fewer cache misses and mispredicted branches.
-    """
-    n_negatives, step = settings.block_negatives, np.uint64(2**32) // np.uint64(max(n_blocks, 1))
-    for m in range(n_negatives):
-        offset = random_bits(state) >> np.uint64(32)
-        for k in range(n_blocks):
-            point = (offset + np.uint64(k) * step) & np.uint64(0xFFFFFFFF)
-            word_id = find_word(tables, (np.uint64(m) << np.uint64(32)) | point)
-            # Shuffled as they come (Fisher-Yates, inside out): a second pass would miss the cache again.
-            bits = random_bits(state) >> np.uint64(32)
-            other = np.int64((bits * np.uint64(k + 1)) >> np.uint64(32))
-            negatives[k * n_negatives + m] = negatives[other * n_negatives + m]
-            negatives[other * n_negatives + m] = word_id
+from w2v.training.cpu.own_rows import point_at_rows, share_own_rows
 
 
 @helper
 def _prepare_job(tables, settings, scratch, n):
-    _draw_negatives(tables, settings, scratch.negatives, scratch.state, -(-n // settings.block_size))
+    draw_negatives(tables, settings, scratch.negatives, scratch.state, -(-n // settings.block_size))
     for slot in range(SLOTS):
         scratch.chains.latest[slot] = -1
-
-
-@helper
-def _point_at_rows(slots, weights, own, ids, first, n, addresses, begin):
-    """Write the addresses of words' rows: of the worker's own copy where it has one."""
-    base, own_base, n_own, n_bytes = address_of(weights), address_of(own), len(own), weights.strides[0]
-    if len(slots) == 0:
-        for i in range(n):
-            word_id = ids[first + i]
-            addresses[begin + i] = (own_base if word_id < n_own else base) + word_id * n_bytes
-    else:
-        for i in range(n):
-            word_id = ids[first + i]
-            slot = np.int64(slots[word_id])
-            addresses[begin + i] = base + word_id * n_bytes if slot == NOT_OWN else own_base + slot * n_bytes
-
-
-@helper
-def _share_rows(dtype_tag, words, weights, own, shared, share):
-    """Give all workers this one's share of what it added to its own rows, and take what the others added.
-
-    **Updates** `weights`, `own`, and `shared`, what `own` was after the last call. **Race** `weights`.
-    """
-    base, own_base, shared_base = address_of(weights), address_of(own), address_of(shared)
-    n_bytes = weights.strides[0]
-    minus = splat(-share)
-    for slot in range(len(words)):
-        row, begin = base + words[slot] * n_bytes, slot * n_bytes
-        for k in range(0, n_bytes, size_of(dtype_tag) * LANES):
-            mine, before = own_base + begin + k, shared_base + begin + k
-            # Minus the share times minus the addition: where nothing was added, that is -0.0, the only number
-            # whose addition leaves every number as it is. 0.0 would turn a frozen row's -0.0 into 0.0.
-            subtracted = subtract(load_lanes(dtype_tag, before), load_lanes(dtype_tag, mine))
-            lanes = fma(minus, subtracted, load_lanes(dtype_tag, row + k))
-            store_lanes(row + k, lanes)
-            store_lanes(mine, lanes)
-            store_lanes(before, lanes)
-
-
-@helper
-def _share_all(tables, settings, own, dtype_tag):
-    dtype = tables.w_in.dtype.type
-    share = dtype(1) / dtype(settings.workers)
-    _share_rows(dtype_tag, tables.own_words, tables.w_in, own.w_in, own.shared_in, share)
-    _share_rows(dtype_tag, tables.own_words, tables.w_out, own.w_out, own.shared_out, share)
 
 
 @helper
@@ -153,9 +86,9 @@ def _look_ahead(tables, settings, scratch, negatives, inputs, targets):
     """Note which rows the next block will need: its negatives, inputs and targets, by their first places."""
     slots, own, ids, ahead = tables.own_slots, scratch.own, scratch.positions.ids, scratch.block.ahead
     n, n_negatives = settings.block_size, settings.block_negatives
-    _point_at_rows(slots, tables.w_out, own.w_out, scratch.negatives, negatives, n_negatives, ahead, 0)
-    _point_at_rows(slots, tables.w_in, own.w_in, ids, inputs, n, ahead, n_negatives)
-    _point_at_rows(slots, tables.w_out, own.w_out, ids, targets, n, ahead, n_negatives + n)
+    point_at_rows(slots, tables.w_out, own.w_out, scratch.negatives, negatives, n_negatives, ahead, 0)
+    point_at_rows(slots, tables.w_in, own.w_in, ids, inputs, n, ahead, n_negatives)
+    point_at_rows(slots, tables.w_out, own.w_out, ids, targets, n, ahead, n_negatives + n)
 
 
 @helper
@@ -172,8 +105,7 @@ def _multiply_rows(dtype_tag, n_bytes, rows, columns, n_columns, out, out_bytes)
     """Write the logits of two rows against `n_columns` columns, an even number."""
     size = size_of(dtype_tag)
     c = 0
-    # Tiles of 2 x 6: eight loads for twelve multiply-adds, and their sums fit the 16 registers of AVX2. With
-    # AVX-512's 32 registers tiles of 2 x 12 are no faster.
+    # Tiles of 2 x 6, and one of 2 x 4 or 2 x 2 for the rest: eight loads for twelve multiply-adds.
     while c + 6 <= n_columns:
         multiply_2_by_6(dtype_tag, n_bytes, rows, columns + 8 * c, out + size * c, out_bytes)
         c += 6
@@ -344,8 +276,8 @@ def _score_block(tables, settings, layout, scratch, band, first, alpha):
     negatives = first // settings.block_size * n_negatives
     targets = settings.window + first - band // 2
     slots, own, ids, columns = tables.own_slots, scratch.own, scratch.positions.ids, scratch.block.columns
-    _point_at_rows(slots, tables.w_out, own.w_out, scratch.negatives, negatives, n_negatives, columns, 0)
-    _point_at_rows(slots, tables.w_out, own.w_out, ids, targets, n_targets, columns, n_negatives)
+    point_at_rows(slots, tables.w_out, own.w_out, scratch.negatives, negatives, n_negatives, columns, 0)
+    point_at_rows(slots, tables.w_out, own.w_out, ids, targets, n_targets, columns, n_negatives)
     _multiply_block(layout.tail[0], settings, scratch.block, tables.w_in.strides[0], band)
     # The block before has noted the targets that both have.
     _note_targets(
@@ -385,11 +317,11 @@ def train_skipgram_block(tables, settings, layout, scratch, job):
     _prepare_job(tables, settings, scratch, n)
     for first in range(0, n, settings.block_size):
         if first % (BLOCKS_BETWEEN_SHARES * settings.block_size) == 0:
-            _share_all(tables, settings, scratch.own, dtype_tag)
+            share_own_rows(tables, settings, scratch.own, dtype_tag)
         negatives = (first // settings.block_size + 1) * settings.block_negatives
         ahead = begin + first + settings.block_size
         _look_ahead(tables, settings, scratch, negatives, ahead, ahead + settings.window)
-        _point_at_rows(
+        point_at_rows(
             tables.own_slots,
             tables.w_in,
             scratch.own.w_in,
@@ -408,7 +340,7 @@ def train_skipgram_block(tables, settings, layout, scratch, job):
         _update_inputs(layout.tail, layout.n_wide * part_bytes, tables, settings, block, ids, first)
         n_pairs += block_pairs
         loss += block_loss
-    _share_all(tables, settings, scratch.own, dtype_tag)
+    share_own_rows(tables, settings, scratch.own, dtype_tag)
     return n, n_pairs, loss
 
 
@@ -522,12 +454,12 @@ def train_cbow_block(tables, settings, layout, scratch, job):
     _prepare_job(tables, settings, scratch, n)
     for first in range(0, n, settings.block_size):
         if first % (BLOCKS_BETWEEN_SHARES * settings.block_size) == 0:
-            _share_all(tables, settings, scratch.own, dtype_tag)
+            share_own_rows(tables, settings, scratch.own, dtype_tag)
         negatives = (first // settings.block_size + 1) * settings.block_negatives
         ahead = begin + first + settings.block_size
         _look_ahead(tables, settings, scratch, negatives, ahead + settings.window, ahead)
         contexts, n_contexts = begin + first - settings.window, settings.block_size + 2 * settings.window
-        _point_at_rows(
+        point_at_rows(
             tables.own_slots, tables.w_in, scratch.own.w_in, ids, contexts, n_contexts, sums.contexts, 0
         )
         for part in range(layout.n_wide):
@@ -542,5 +474,5 @@ def train_cbow_block(tables, settings, layout, scratch, job):
         _update_contexts(layout.tail, layout.n_wide * part_bytes, tables, settings, scratch, first, n)
         n_pairs += block_pairs
         loss += block_loss
-    _share_all(tables, settings, scratch.own, dtype_tag)
+    share_own_rows(tables, settings, scratch.own, dtype_tag)
     return n, n_pairs, loss

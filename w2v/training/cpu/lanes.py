@@ -11,8 +11,8 @@ registers.
 
 This is LLVM code written by hand, and addresses are not checked: `NUMBA_BOUNDSCHECK` cannot see it, and
 `NUMBA_DISABLE_JIT` cannot run it. `tests/test_kernels.py` stands in: the kernels against brute force in
-Python, for parts of all widths and for eight and sixteen lanes, their gradients, guards around each array,
-and what they index in arrays with the check of bounds.
+Python, with rows of several lengths, with eight and with sixteen lanes; guards around each array; and their
+gradients.
 """
 
 # mypy: allow-untyped-calls
@@ -86,6 +86,7 @@ def _pointer(builder: Any, address: Any, n_bytes: int, kind: ir.Type) -> Any:
 
 
 def _load(builder: Any, address: Any, n_bytes: int, kind: ir.Type) -> Any:
+    # Logits begin anywhere in a row. That rows of weights begin at a cache line gains nothing measurable.
     return builder.load(_pointer(builder, address, n_bytes, kind), align=4)
 
 
@@ -104,6 +105,7 @@ def _splat(builder: Any, number: Any, vector: ir.VectorType) -> Any:
 
 
 def _constant(vector: ir.VectorType, number: float) -> Any:
+    # LLVM takes no constant of type float that float32 cannot hold.
     return ir.Constant(vector, [float(np.float32(number))] * LANES)
 
 
@@ -244,12 +246,14 @@ def _sums(builder: Any, four: Sequence[Any]) -> Any:
 def _products(builder: Any, dtype: types.Float, n_bytes: Any, rows: list[Any], columns: list[Any]) -> Any:
     """Return the lanes of the products of all rows with all columns, given by their addresses."""
     vector = _vector(dtype)
+    # Variables in memory only here: LLVM keeps them in registers, and no phi nodes need be written.
     places = [[cgutils.alloca_once(builder, vector) for _ in columns] for _ in rows]
     for place in itertools.chain(*places):
         builder.store(ir.Constant(vector, None), place)
     step = _I64(_lane_bytes(dtype))
     with cgutils.for_range_slice(builder, _I64(0), n_bytes, step, _I64) as (k, _):
         loaded = [_load(builder, builder.add(row, k), 0, vector) for row in rows]
+        # One column at a time: the rows stay in two registers, the sums in twelve, and one is left for it.
         for j, column in enumerate(columns):
             y = _load(builder, builder.add(column, k), 0, vector)
             for x, line in zip(loaded, places, strict=True):
@@ -257,7 +261,13 @@ def _products(builder: Any, dtype: types.Float, n_bytes: Any, rows: list[Any], c
     return [[builder.load(place) for place in line] for line in places]
 
 
-def _multiply_2_by(n_columns: int) -> _Function:
+def _make_multiply(n_columns: int) -> Any:
+    """Return an intrinsic that writes the products of two rows with 2, 4 or 6 columns.
+
+    Its arguments: `dtype_tag`; the bytes of a row; `rows` and `columns`, addresses of addresses; `out` and
+    `below`, as one row's products go to `out`, the other's to `out + below`.
+    """
+
     def generate(_context: Any, builder: Any, signature: Any, args: Any) -> Any:
         dtype = signature.args[0]
         _, n_bytes, row_places, column_places, out, out_bytes = args
@@ -265,6 +275,7 @@ def _multiply_2_by(n_columns: int) -> _Function:
         columns = [_load(builder, column_places, 8 * j, _I64) for j in range(n_columns)]
         first, second = _products(builder, dtype, n_bytes, rows, columns)
         below = builder.add(out, out_bytes)
+        # Sums over lanes four at a time: their folds share instructions, and one store writes all four.
         if n_columns >= 4:
             _store(builder, _sums(builder, first[:4]), out, 0)
             _store(builder, _sums(builder, second[:4]), below, 0)
@@ -275,35 +286,20 @@ def _multiply_2_by(n_columns: int) -> _Function:
             _store(builder, _shuffle(builder, rest, rest, (2, 3)), below, place)
         return _context.get_dummy_value()
 
-    return generate
+    @intrinsic
+    def multiply_2_by(
+        _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
+    ) -> Any:
+        return types.void(dtype_tag, *[types.int64] * 5), generate
+
+    return multiply_2_by
 
 
-@intrinsic
-def multiply_2_by_6(
-    _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
-) -> Any:
-    """Write the products of two rows with six columns to `out` and `out + below`, six numbers each.
-
-    `rows` and `columns` are addresses of addresses; a row has `n_bytes`. Twelve sums hide the latency of a
-    multiply-add better than eight.
-    """
-    return types.void(dtype_tag, *[types.int64] * 5), _multiply_2_by(6)
-
-
-@intrinsic
-def multiply_2_by_4(
-    _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
-) -> Any:
-    """Write the products with four columns, as `multiply_2_by_6`."""
-    return types.void(dtype_tag, *[types.int64] * 5), _multiply_2_by(4)
-
-
-@intrinsic
-def multiply_2_by_2(
-    _context: Any, dtype_tag: Any, n_bytes: Any, rows: Any, columns: Any, out: Any, below: Any
-) -> Any:
-    """Write the products with two columns, as `multiply_2_by_6`."""
-    return types.void(dtype_tag, *[types.int64] * 5), _multiply_2_by(2)
+# Twelve sums hide the latency of a multiply-add better than eight, and fit the 16 registers of AVX2. In the
+# 32 of AVX-512, tiles of 2 x 12 are no faster.
+multiply_2_by_6 = _make_multiply(6)
+multiply_2_by_4 = _make_multiply(4)
+multiply_2_by_2 = _make_multiply(2)
 
 
 @intrinsic
@@ -316,6 +312,7 @@ def sigmoid_softplus(_context: Any, x: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         logit = args[0]
         zero, one = (_constant(logit.type, number) for number in (0.0, 1.0))
+        # exp(-|x|) serves both functions and both signs.
         magnitude = _call(builder, "fabs", logit)
         decay = _exp_of_minus(builder, magnitude)  # in (0, 1]: nothing overflows
         denominator = builder.fadd(one, decay)
@@ -333,7 +330,8 @@ def _exp_of_minus(builder: Any, x: Any) -> Any:
     vector = x.type
     if not isinstance(vector.element, ir.FloatType):
         return _call(builder, "exp", builder.fmul(x, _constant(vector, -1.0)))
-    power = builder.fmul(x, _constant(vector, -1.4426950408889634))
+    power = builder.fmul(x, _constant(vector, -1.4426950408889634))  # log2(e)
+    # Below -126 the exponent has no bits. maxnum turns NaN into -126, but softplus adds the logit itself.
     power = _call(builder, "maxnum", power, _constant(vector, -126.0))
     whole = _call(builder, "floor", power)
     fraction = _polynomial(builder, builder.fsub(power, whole), _EXP2)
@@ -344,7 +342,7 @@ def _exp_of_minus(builder: Any, x: Any) -> Any:
 
 
 def _log1p(builder: Any, x: Any) -> Any:
-    """log(1 + x) for x in [0, 1]."""
+    """log(1 + x) for x in [0, 1]: x times a polynomial, so that it is exact where x vanishes."""
     if not isinstance(x.type.element, ir.FloatType):
         return _call(builder, "log", builder.fadd(x, _constant(x.type, 1.0)))
     return builder.fmul(x, _polynomial(builder, x, _LOG1P_OVER_X))
@@ -381,6 +379,7 @@ def add_row(_context: Any, address: Any, row: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         dtype = signature.args[1].dtype.dtype
+        # Read only when the sum is known: the sooner it is written back, the fewer additions are lost.
         for k in range(signature.args[1].count):
             place = k * _lane_bytes(dtype)
             old = _load(builder, args[0], place, _vector(dtype))
