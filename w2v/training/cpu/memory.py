@@ -152,7 +152,7 @@ def _block_scratch(
         weights=weights,
         block=Block(
             rows=_own_zeros(size, np.int64),
-            columns=_own_zeros(n_negatives + size + 2 * settings.window, np.int64),
+            columns=_own_zeros(n_negatives + size + band, np.int64),
             ahead=_own_zeros(n_negatives + 2 * size, np.int64),
             logits=aligned_zeros(size, n_logits, dtype),
             hits=aligned_zeros(size, n_logits, dtype),
