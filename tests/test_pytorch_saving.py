@@ -373,7 +373,7 @@ def test_export_says_which_extra_is_missing(folder: Path, package: str, kind: st
         str(folder.parent / "o"),
     ]
     done = without(package, f"from w2v.cli import main; sys.argv = {arguments!r}; main()")
-    message = f"Error: {package} is not installed; install it with: pip install 'w2v[torch]'\n"
+    message = f"Error: {package} is not installed; install it with: pip install {package}\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", message)
     assert not (folder.parent / "o").exists()
 

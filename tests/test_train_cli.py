@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import errno
+import logging
 import os
 import signal
 import subprocess
@@ -15,6 +18,7 @@ from click.testing import CliRunner
 
 import w2v
 from w2v.cli import cli
+from w2v.config import CorpusConfig, PhraseConfig, Settings, TrainConfig, VocabConfig
 
 SMALL = ["--vector-size", "16", "--workers", "1", "--min-count", "1", "--sample", "0"]
 
@@ -93,7 +97,10 @@ def test_an_output_that_is_no_model_is_refused_before_training(text: Path, tmp_p
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_within_a_second_and_leaves_nothing(text: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_and_sigterm_end_within_a_second_and_leave_nothing(
+    text: Path, tmp_path: Path, number: int, code: int
+) -> None:
     command = [sys.executable, "-m", "w2v", "train", str(text), "-o", str(tmp_path / "model"), "--no-cache"]
     process = subprocess.Popen(
         [*command, *SMALL, "--epochs", "1000000"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
@@ -103,10 +110,10 @@ def test_ctrl_c_ends_within_a_second_and_leaves_nothing(text: Path, tmp_path: Pa
         if line.startswith("Epoch 2"):
             break
     sent = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     with process.stderr:
         process.stderr.read()
-    assert process.wait(10) == 130
+    assert process.wait(10) == code
     # A second is the promise; the rest is room for a machine under load.
     assert time.monotonic() - sent < 3
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
@@ -118,3 +125,70 @@ def test_dry_run_tells_the_cost_and_writes_nothing(text: Path, tmp_path: Path) -
     assert "MB of memory" in output
     assert "of 2,400 tokens an epoch are left" in output
     assert not (tmp_path / "model").exists()
+
+
+def test_settings_are_those_of_the_configs() -> None:
+    fields = [
+        f for c in (TrainConfig, VocabConfig, CorpusConfig, PhraseConfig) for f in dataclasses.fields(c)
+    ]
+    assert {field.name: field.type for field in fields} == {
+        name: kind.__forward_arg__ for name, kind in Settings.__annotations__.items()
+    }
+
+
+def test_a_target_below_a_file_is_refused_before_the_corpus_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    code, output = run("train", tmp_path / "no corpus here", "-o", tmp_path / "file" / "m", *SMALL)
+    assert code == 1
+    assert (
+        output == f"Error: {tmp_path}/file/m: {tmp_path}/file is a file, not a folder; choose another name\n"
+    )
+
+
+def test_a_model_that_cannot_be_saved_is_saved_elsewhere(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = w2v.Embeddings.save
+
+    def full(model: w2v.Embeddings, path: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(w2v.Embeddings, "save", full)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+    code, output = run("train", text, "-o", tmp_path / "m", "--epochs", 1, *SMALL)
+    [place] = (tmp_path / "elsewhere").iterdir()
+    assert code == 1
+    end = f"Error: {tmp_path}/m: no space left on device\nThe model is saved in {place} instead.\n"
+    assert output.endswith(end)
+    assert len(w2v.load(place)) == 7
+    assert save is not w2v.Embeddings.save
+
+
+def test_bars_and_the_log_of_the_python_api(
+    text: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {"vector_size": 4, "min_count": 1, "sample": 0.0, "workers": 1, "epochs": 2}
+    with caplog.at_level(logging.INFO, "w2v"):
+        w2v.train(text, progress=True, **settings)  # type: ignore[arg-type]
+    drawn = capfd.readouterr()
+    assert "Training" in drawn.err
+    assert drawn.out == ""
+    told = [record.getMessage() for record in caplog.records if record.name == "w2v.api"]
+    assert [line.split(":")[0] for line in told] == ["epoch 1", "epoch 2"]
+    w2v.train(text, **settings)  # type: ignore[arg-type]
+    assert "Training" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (["neighbour"], "No such command 'neighbour'. Did you mean neighbors?"),
+        (["trian"], "Did you mean train?"),
+        (["nothing-like-it"], "No such command 'nothing-like-it'."),
+        (["help"], "Train static word vectors fast"),
+        (["help", "train"], "Train word vectors on a CORPUS"),
+    ],
+)
+def test_mistyped_commands_and_help(typed: list[str], answer: str) -> None:
+    assert answer in run(*typed)[1]

@@ -342,7 +342,7 @@ def test_settings_of_all_kinds_go_to_their_config_and_others_are_named() -> None
     assert model.vectors.shape == (len(model.words), 15)
     assert model.origin.training["vector_size"] == 15
     with pytest.raises(ConfigError, match="unknown settings: vectorsize"):
-        w2v.train([["a"]], vectorsize=7)
+        w2v.train([["a"]], vectorsize=7)  # type: ignore[call-arg]
 
 
 def test_negative_alpha_schedule_and_odd_blocks_are_refused() -> None:

@@ -1,18 +1,28 @@
-"""The Python API of training: `w2v.train`."""
+"""The Python API of training: `w2v.train`. The command line calls the same functions."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, Any
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from w2v.config import CorpusConfig, PhraseConfig, TrainConfig, VocabConfig
 from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
-    from w2v.corpus import PathLike, Source
+    from typing_extensions import Unpack
+
+    from w2v.config import Settings
+    from w2v.corpus import EncodedCorpus, PathLike, Source
     from w2v.embeddings import Embeddings
+    from w2v.training.cost import Estimate
     from w2v.training.trainer import ProgressCallback, ReportCallback
+    from w2v.vectors.training_report import EpochReport
     from w2v.vectors.vocab import Vocab
+
+_log = logging.getLogger(__name__)
 
 
 def train(
@@ -21,11 +31,14 @@ def train(
     vocab: Vocab | None = None,
     cache_dir: PathLike | None = None,
     cache: bool = True,
+    progress: bool | None = None,
     on_progress: ProgressCallback | None = None,
     on_report: ReportCallback | None = None,
-    **settings: Any,
+    **settings: Unpack[Settings],
 ) -> Embeddings:
     """Train word vectors.
+
+    Each epoch is logged at level INFO by the logger `w2v`.
 
     Parameters
     ----------
@@ -36,8 +49,15 @@ def train(
         Words to train, in this order, instead of the most frequent ones.
     cache_dir, cache
         Where encoded files are kept for the next run, and whether; see `w2v.corpus.encode`.
-    on_progress, on_report : callable, optional
-        Called with a `TrainingProgress` about ten times a second, with an `EpochReport` after each epoch.
+    progress : bool, optional
+        Whether bars for reading and training are drawn; by default where a person watches: on a terminal, or
+        in a notebook.
+    on_progress : callable, optional
+        Called about ten times a second with a `TrainingProgress`: `tokens` and `total_tokens` of all epochs,
+        `alpha`, `loss`.
+    on_report : callable, optional
+        Called after each epoch with an `EpochReport`: `epoch`, `loss`, `alpha`, `words_per_second`, and
+        `seconds`.
     **settings
         Fields of `w2v.config`: `TrainConfig` (`model`, `vector_size`, `window`, `epochs`, `workers`, ...),
         `VocabConfig` (`min_count`, `max_vocab`), `CorpusConfig` (`lowercase`, `tokenizer`, ...) and
@@ -56,7 +76,7 @@ def train(
     CorpusError
         If the corpus cannot be read or leaves nothing to train.
     TrainingError
-        If weights stop being finite.
+        If training diverges.
 
     Examples
     --------
@@ -66,28 +86,134 @@ def train(
     >>> model.words[:2]
     ['we', 'eat']
     """
-    from w2v.corpus import encode
-    from w2v.training.model import train_model
-
     corpus_config, phrases, vocab_config, train_config = split_settings(settings)
     if vocab is not None and vocab_config != VocabConfig():
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
-    encoded = encode(
-        corpus,
-        corpus=corpus_config,
-        vocab=vocab or vocab_config,
-        phrases=phrases,
-        cache_dir=cache_dir,
-        cache=cache,
-    )
-    return train_model(encoded, train_config, on_progress=on_progress, on_report=on_report)
+    reading = Reading(corpus, corpus_config, vocab or vocab_config, phrases, cache_dir, cache, progress)
+    return train_on(reading, train_config, on_progress=on_progress, on_report=on_report)
 
 
-def split_settings(
-    settings: dict[str, Any],
-) -> tuple[CorpusConfig, PhraseConfig, VocabConfig, TrainConfig]:
+class Reading(NamedTuple):
+    """A corpus that is to be read, and how; the fields are the arguments of `w2v.corpus.encode`.
+
+    `bar` says whether a progress bar is drawn (None: where a person watches).
+    """
+
+    source: Source
+    corpus: CorpusConfig
+    vocab: VocabConfig | Vocab
+    phrases: PhraseConfig | None = None
+    cache_dir: PathLike | None = None
+    cache: bool = True
+    bar: bool | None = None
+    workers: int | None = None
+
+    def read(self) -> EncodedCorpus:
+        """Read the corpus, or find it in the cache."""
+        from w2v.corpus import encode
+        from w2v.progress import ReadingBar
+
+        with ReadingBar(self.bar) as bar:
+            return encode(
+                self.source,
+                corpus=self.corpus,
+                vocab=self.vocab,
+                phrases=self.phrases,
+                workers=self.workers,
+                cache_dir=self.cache_dir,
+                cache=self.cache,
+                progress=bar.update,
+            )
+
+
+StartCallback = Callable[["EncodedCorpus", TrainConfig], None]
+
+
+def train_on(
+    reading: Reading,
+    config: TrainConfig,
+    *,
+    on_start: StartCallback | None = None,
+    on_progress: ProgressCallback | None = None,
+    on_report: ReportCallback | None = None,
+) -> Embeddings:
+    """Read a corpus and train on it: all that `w2v.train` and `w2v train` do.
+
+    Parameters
+    ----------
+    reading : Reading
+    config : TrainConfig
+    on_start : callable, optional
+        Called when the corpus is read, with it and the settings, of which none is None any more.
+    on_progress, on_report : callable, optional
+        As for `w2v.train`.
+    """
+    from w2v.corpus import EncodedCorpus
+    from w2v.progress import TrainingBar
+    from w2v.training.ahead import compiled_meanwhile
+    from w2v.training.model import train_model
+
+    is_read = isinstance(reading.source, EncodedCorpus)
+    with contextlib.nullcontext() if is_read else compiled_meanwhile(config):
+        corpus = reading.read()
+    config = config.resolved(corpus.n_tokens)
+    if on_start is not None:
+        on_start(corpus, config)
+    with TrainingBar(reading.bar) as bar:
+
+        def show(progress: Any) -> None:
+            bar.update(progress)
+            if on_progress is not None:
+                on_progress(progress)
+
+        def tell(report: EpochReport) -> None:
+            bar.clear()
+            _log.info(
+                "epoch %d: loss %.4f, alpha %.4f, %.0f words/s",
+                report.epoch,
+                report.loss,
+                report.alpha,
+                report.words_per_second,
+            )
+            if on_report is not None:
+                on_report(report)
+
+        return train_model(corpus, config, on_progress=show, on_report=tell)
+
+
+class Plan(NamedTuple):
+    """What training would take.
+
+    Attributes
+    ----------
+    corpus : EncodedCorpus
+    config : TrainConfig
+        The settings, of which none is None any more.
+    warnings : list of str
+        Where settings leave little to train.
+    cost : Estimate
+    """
+
+    corpus: EncodedCorpus
+    config: TrainConfig
+    warnings: list[str]
+    cost: Estimate
+
+
+def plan_training(reading: Reading, config: TrainConfig) -> Plan:
+    """Read a corpus and estimate what training on it would take."""
+    from w2v.training.cost import estimate
+    from w2v.training.model import training_warnings
+
+    corpus = reading.read()
+    config = config.resolved(corpus.n_tokens)
+    cost = estimate(corpus.vocab, corpus.n_tokens, config)
+    return Plan(corpus, config, training_warnings(corpus, config), cost)
+
+
+def split_settings(settings: Settings) -> tuple[CorpusConfig, PhraseConfig, VocabConfig, TrainConfig]:
     """Give each setting to the config that has it."""
-    left = dict(settings)
+    left: dict[str, Any] = dict(settings)
     configs = []
     for kind in (CorpusConfig, PhraseConfig, VocabConfig, TrainConfig):
         names = [field.name for field in dataclasses.fields(kind)]

@@ -7,7 +7,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from w2v.errors import ConfigError
 from w2v.objectives import KERNELS, MODELS, Objective, objective_of
@@ -234,3 +234,46 @@ def _is_text_encoding(name: str) -> bool:
     except (LookupError, TypeError, ValueError):
         return False
     return True
+
+
+class Settings(TypedDict, total=False):
+    """All fields of the config classes, for `w2v.train(**settings)`; a test compares them."""
+
+    model: str
+    kernel: str
+    vector_size: int
+    window: int
+    shrink_windows: bool
+    negative: int
+    ns_exponent: float
+    sample: float
+    alpha: float | None
+    min_alpha: float
+    epochs: int | None
+    workers: int
+    seed: int
+    block_size: int
+    block_negatives: int | None
+    cbow_update: str
+    min_count: int
+    max_vocab: int | None
+    format: str
+    field: str
+    tokenizer: TokenizerChoice
+    user_dict: str | None
+    normalize: str
+    t2s: bool
+    s2t: bool
+    lowercase: bool
+    drop_punctuation: bool | None
+    numbers: str
+    sentences: str
+    language: str
+    encoding: str
+    errors: str
+    phrases: int
+    phrase_min_count: int
+    phrase_threshold: float
+    phrase_scoring: str
+    phrase_delimiter: str
+    phrase_connectors: str

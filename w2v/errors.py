@@ -85,6 +85,6 @@ class MissingExtraError(W2VError, ImportError):
     """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; install it with: pip install 'w2v[{extra}]'")
+        super().__init__(f"{package} is not installed; install it with: pip install {package}")
         self.package = package
         self.extra = extra

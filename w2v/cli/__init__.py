@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import logging
+import signal
 import sys
 from typing import Any
 
 import click
 
+from w2v.cli.output import one_line
 from w2v.errors import W2VError
 from w2v.system.version import __version__
 
@@ -48,18 +51,34 @@ class _Commands(click.Group):
         except (W2VError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):  # click handles the latter
                 raise
-            click.echo(f"Error: {_one_line(error)}", err=True)
+            click.echo(f"Error: {one_line(error)}", err=True)
             ctx.exit(1)
+        except _Terminated:
+            click.echo("\nStopped.", err=True)
+            ctx.exit(128 + signal.SIGTERM)
         except KeyboardInterrupt:
             click.echo("\nStopped.", err=True)
-            ctx.exit(130)
+            ctx.exit(128 + signal.SIGINT)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] == "help":  # w2v help, w2v help train
+            args = [*args[1:], "--help"] if len(args) > 1 else ["--help"]
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
+        if args and args[0] not in _COMMANDS and (near := difflib.get_close_matches(args[0], _COMMANDS, 2)):
+            ctx.fail(f"No such command '{args[0]}'. Did you mean {' or '.join(near)}?")
+        return super().resolve_command(ctx, args)
 
 
-def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and not isinstance(error, W2VError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror.lower()}"
-    return " ".join(str(error).split("\n"))
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM: as Ctrl-C, so that temporary files go and an older model stays."""
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
 
 
 @click.group(
@@ -80,8 +99,11 @@ class _ToStderr(logging.Handler):
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C exits 130."""
+    """Run the command line; Ctrl-C exits 130, SIGTERM 143."""
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         cli(standalone_mode=True)
+    except _Terminated:
+        sys.exit(128 + signal.SIGTERM)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(128 + signal.SIGINT)

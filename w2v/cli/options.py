@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from w2v.cli.output import plural
 from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
 from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
+    from w2v.api import Reading
     from w2v.corpus import EncodedCorpus
     from w2v.vectors.vocab import Vocab
 
@@ -96,7 +98,7 @@ def corpus_options(command: Command) -> Command:
 
 def read_corpus(values: Mapping[str, Any]) -> EncodedCorpus:
     """Read the corpus that the options of `corpus_options` describe; a progress bar goes to stderr."""
-    return _read(values, _vocab(values))
+    return _read(reading_of(values))
 
 
 def read_everything(values: Mapping[str, Any], **changes: Any) -> EncodedCorpus:
@@ -104,26 +106,37 @@ def read_everything(values: Mapping[str, Any], **changes: Any) -> EncodedCorpus:
 
     `changes` take the place of options.
     """
-    return _read({**values, **changes}, VocabConfig(min_count=1))
+    return _read(_reading({**values, **changes}, VocabConfig(min_count=1)))
 
 
-def _read(values: Mapping[str, Any], vocab: VocabConfig | Vocab) -> EncodedCorpus:
-    from w2v.corpus import encode
-
-    config, phrases = make_config(CorpusConfig, values), make_config(PhraseConfig, values)
-    with _ReadingBar() as bar:
-        corpus = encode(
-            list(values["sources"]),
-            corpus=config,
-            vocab=vocab,
-            phrases=phrases,
-            workers=values["read_workers"],
-            cache_dir=values["cache_dir"],
-            cache=not values["no_cache"],
-            progress=bar.update,
-        )
-    click.echo(f"Corpus: {describe(corpus)}", err=True)
+def _read(reading: Reading) -> EncodedCorpus:
+    corpus = reading.read()
+    tell_corpus(corpus)
     return corpus
+
+
+def reading_of(values: Mapping[str, Any]) -> Reading:
+    """Return what the options of `corpus_options` describe, still to be read."""
+    return _reading(values, _vocab(values))
+
+
+def _reading(values: Mapping[str, Any], vocab: VocabConfig | Vocab) -> Reading:
+    from w2v.api import Reading
+
+    return Reading(
+        list(values["sources"]),
+        make_config(CorpusConfig, values),
+        vocab,
+        make_config(PhraseConfig, values),
+        cache_dir=values["cache_dir"],
+        cache=not values["no_cache"],
+        workers=values["read_workers"],
+    )
+
+
+def tell_corpus(corpus: EncodedCorpus) -> None:
+    """Say in a line on standard error what was read."""
+    click.echo(f"Corpus: {describe(corpus)}", err=True)
 
 
 def describe(corpus: EncodedCorpus) -> str:
@@ -131,7 +144,7 @@ def describe(corpus: EncodedCorpus) -> str:
     report = corpus.report
     known = 100 * corpus.n_known_tokens / corpus.n_tokens
     parts = [
-        f"{corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences",
+        f"{plural(corpus.n_tokens, 'token')} in {plural(corpus.n_sentences, 'sentence')}",
         f"{len(corpus.vocab):,} of {corpus.n_types:,} words kept, {known:.1f} % of the tokens",
     ]
     if report.replaced:
@@ -149,29 +162,6 @@ def _vocab(values: Mapping[str, Any]) -> VocabConfig | Vocab:
     from w2v.vectors.vocab_files import read_vocab
 
     return read_vocab(values["vocab_file"])
-
-
-class _ReadingBar:
-    """A bar over the bytes of the files, on a terminal, when reading takes longer than a moment."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def __enter__(self) -> _ReadingBar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def update(self, done: int, total: int | None) -> None:
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=total, desc="Reading", unit="B", unit_scale=True, delay=0.5, leave=False, disable=None
-            )
-        self._bar.update(done - self._bar.n)
 
 
 def _option(field: dataclasses.Field[Any]) -> Callable[[Command], Command]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from w2v.errors import W2VError
+
 
 def shown(word: str) -> str:
     """Return a word as it may be printed: control letters, which could steer the terminal, are escaped."""
@@ -65,3 +67,28 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_nan(inner) for inner in value]
     return value
+
+
+def plural(n: int, noun: str) -> str:
+    """Return a number with its noun: 1 worker, 2 workers, 12,345 words."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them: under 0.1 s, 2.3 s, 83 s."""
+    if seconds < 0.05:
+        return "under 0.1 s"
+    return f"{seconds:.1f} s" if seconds < 60 else f"{seconds:,.0f} s"
+
+
+def megabytes(n_bytes: float) -> str:
+    """Return bytes as people say them: under 1 MB, 12 MB."""
+    return "under 1 MB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.0f} MB"
+
+
+def one_line(error: Exception) -> str:
+    """Return an error's text on one line; an error of the system with the file it is about."""
+    if isinstance(error, OSError) and not isinstance(error, W2VError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror[:1].lower()}{error.strerror[1:]}"
+    return " ".join(str(error).split("\n"))

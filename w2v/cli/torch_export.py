@@ -61,20 +61,7 @@ _OPTIONS = (
     ),
     click.option("--seed", type=click.IntRange(0), default=0, help="torch: of random rows."),
 )
-_NAMES = (
-    "freeze",
-    "padding",
-    "no_padding",
-    "unknown",
-    "no_unknown",
-    "specials",
-    "unknown_init",
-    "matching",
-    "fold_case",
-    "scale",
-    "max_norm",
-    "seed",
-)
+_NAMES = tuple(option(click.Command("")).params[0].name for option in _OPTIONS)
 
 
 def torch_options(command: Command) -> Command:

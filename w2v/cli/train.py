@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from w2v.cli.options import config_options, corpus_options, make_config, read_corpus
+from w2v.cli.options import config_options, corpus_options, make_config, reading_of, tell_corpus
+from w2v.cli.output import duration, megabytes, one_line, plural
 from w2v.config import TrainConfig
+from w2v.errors import FormatError
 
 if TYPE_CHECKING:
+    from w2v.api import Plan
     from w2v.corpus import EncodedCorpus
     from w2v.embeddings import Embeddings
-    from w2v.training.trainer import TrainingProgress
     from w2v.vectors.training_report import EpochReport, TrainingReport
 
 
@@ -44,46 +46,75 @@ def train(output: Path, dry_run: bool, **values: Any) -> None:
       zcat *.gz | w2v train - -o model --model cbow --max-vocab 200000
       w2v train corpus.txt -o model --dry-run
     """
-    from w2v.formats.folder import check_model_target
-    from w2v.training.ahead import compiled_meanwhile
-    from w2v.training.model import train_model
+    from w2v.api import plan_training, train_on
+    from w2v.formats.folder import check_model_target, model_bytes
 
-    config = make_config(TrainConfig, values)
+    config, reading = make_config(TrainConfig, values), reading_of(values)
     check_model_target(output)
-    with contextlib.nullcontext() if dry_run else compiled_meanwhile(config):
-        corpus = read_corpus(values)
-    config = config.resolved(corpus.n_tokens)
-    click.echo(f"Training: {_describe(config)}", err=True)
     if dry_run:
-        _tell_estimate(corpus, config)
+        _tell_plan(plan_training(reading, config))
         return
     started = time.perf_counter()
-    with _TrainingBar() as bar:
-        model = train_model(corpus, config, on_progress=bar.update, on_report=bar.report)
-    model.save(output)
+
+    def begin(corpus: EncodedCorpus, resolved: TrainConfig) -> None:
+        nonlocal started
+        tell_corpus(corpus)
+        click.echo(f"Training: {_describe(resolved)}", err=True)
+        check_model_target(output, model_bytes(corpus.vocab, resolved.vector_size))
+        started = time.perf_counter()
+
+    model = train_on(reading, config, on_start=begin, on_report=_tell_epoch)
+    place = _save(model, output)
     seconds = time.perf_counter() - started
-    click.echo(f"Wrote {output}: {_summary(model)}, {seconds:.1f} s with compiling and saving", err=True)
+    click.echo(f"Wrote {place}: {_summary(model)}, {duration(seconds)} with compiling and saving", err=True)
+
+
+def _save(model: Embeddings, output: Path) -> Path:
+    """Save a model that cost time; if that fails, ask for another place, or choose one and exit 1."""
+    from w2v.formats.folder import rescue
+
+    while (problem := _problem_of_saving(model, output)) is not None:
+        click.echo(f"Error: {problem}", err=True)
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            break
+        answer = click.prompt(
+            "Save the model where (empty: anywhere)", default="", show_default=False, err=True
+        )
+        if not answer:
+            break
+        output = Path(answer)
+    else:
+        return output
+    click.echo(f"The model is saved in {rescue(model)} instead.", err=True)
+    sys.exit(1)
+
+
+def _problem_of_saving(model: Embeddings, output: Path) -> str | None:
+    try:
+        model.save(output)
+    except (OSError, FormatError) as error:
+        return one_line(error)
+    return None
 
 
 def _summary(model: Embeddings) -> str:
     report = cast("TrainingReport", model.training)
     return (
         f"{len(model):,} words, {model.vector_size} dimensions; {report.tokens:,} words in "
-        f"{report.seconds:.1f} s ({report.words_per_second:,.0f} words/s)"
+        f"{duration(report.seconds)} ({report.words_per_second:,.0f} words/s)"
     )
 
 
-def _tell_estimate(corpus: EncodedCorpus, config: TrainConfig) -> None:
-    from w2v.training.cost import estimate
-    from w2v.training.model import training_warnings
-
-    for line in training_warnings(corpus, config):
+def _tell_plan(plan: Plan) -> None:
+    tell_corpus(plan.corpus)
+    click.echo(f"Training: {_describe(plan.config)}", err=True)
+    for line in plan.warnings:
         click.echo(f"Warning: {line}", err=True)
-    cost = estimate(corpus.vocab.counts, corpus.n_tokens, config)
+    cost = plan.cost
     click.echo(
-        f"About {cost.seconds:,.0f} s on {config.workers} cores like those it was measured on, "
-        f"{cost.memory_bytes / 1e6:,.0f} MB of memory, {cost.disk_bytes / 1e6:,.0f} MB for the model; "
-        f"{cost.trained_tokens:,} of {corpus.n_tokens:,} tokens an epoch are left to train on",
+        f"About {duration(cost.seconds)} on {plural(plan.config.workers, 'core')} like those it was measured "
+        f"on, {megabytes(cost.memory_bytes)} of memory, {megabytes(cost.disk_bytes)} for the model; "
+        f"{cost.trained_tokens:,} of {plan.corpus.n_tokens:,} tokens an epoch are left to train on",
         err=True,
     )
 
@@ -91,44 +122,14 @@ def _tell_estimate(corpus: EncodedCorpus, config: TrainConfig) -> None:
 def _describe(config: TrainConfig) -> str:
     return (
         f"{config.model}, {config.vector_size} dimensions, window {config.window}, {config.negative} "
-        f"negatives, {config.epochs} epochs, alpha {config.alpha:g}, {config.kernel} kernel, "
-        f"{config.workers} workers, seed {config.seed}"
+        f"negatives, {plural(config.epochs or 1, 'epoch')}, alpha {config.alpha:g}, {config.kernel} kernel, "
+        f"{plural(config.workers, 'worker')}, seed {config.seed}"
     )
 
 
-class _TrainingBar:
-    """A bar over the words of all epochs, on a terminal, and a line an epoch."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-
-    def __enter__(self) -> _TrainingBar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def update(self, progress: TrainingProgress) -> None:
-        if self._bar is None:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=progress.total_tokens,
-                desc="Training",
-                unit=" words",
-                unit_scale=True,
-                leave=False,
-                disable=None,
-            )
-        self._bar.set_postfix_str(f"alpha {progress.alpha:.4f}, loss {progress.loss:.4f}", refresh=False)
-        self._bar.update(progress.tokens - self._bar.n)
-
-    def report(self, report: EpochReport) -> None:
-        if self._bar is not None:
-            self._bar.clear()
-        click.echo(
-            f"Epoch {report.epoch}: loss {report.loss:.4f}, alpha {report.alpha:.4f}, "
-            f"{report.words_per_second:,.0f} words/s, {report.seconds:.1f} s",
-            err=True,
-        )
+def _tell_epoch(report: EpochReport) -> None:
+    click.echo(
+        f"Epoch {report.epoch}: loss {report.loss:.4f}, alpha {report.alpha:.4f}, "
+        f"{report.words_per_second:,.0f} words/s, {duration(report.seconds)}",
+        err=True,
+    )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from w2v.api import split_settings
 from w2v.comparison.profile import EvaluationSets
 from w2v.comparison.spread import FEWEST_SEEDS
 from w2v.comparison.training import TrainingComparison, compare_training
-from w2v.config import VocabConfig
+from w2v.config import Settings, VocabConfig
 from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def compare(
     """
     from w2v.corpus import encode
 
-    corpus_config, phrases, vocab_config, train_config = split_settings({"workers": 1, **settings})
+    corpus_config, phrases, vocab_config, train_config = split_settings(
+        cast(Settings, {"workers": 1, **settings})
+    )
     if vocab_config.max_vocab is not None:
         raise ConfigError("gensim cannot keep exactly max_vocab words; choose min_count instead")
     sets = EvaluationSets.read(analogies, pairs)
