@@ -19,6 +19,7 @@ from click.testing import CliRunner
 import w2v
 from w2v.cli import cli
 from w2v.config import CorpusConfig, PhraseConfig, Settings, TrainConfig, VocabConfig
+from w2v.progress import is_watched
 
 SMALL = ["--vector-size", "16", "--workers", "1", "--min-count", "1", "--sample", "0"]
 
@@ -122,6 +123,7 @@ def test_ctrl_c_and_sigterm_end_within_a_second_and_leave_nothing(
 def test_dry_run_tells_the_cost_and_writes_nothing(text: Path, tmp_path: Path) -> None:
     code, output = run("train", text, "-o", tmp_path / "model", "--dry-run", *SMALL)
     assert code == 0
+    assert "About 1 s on 1 core like those" in output
     assert "MB of memory" in output
     assert "of 2,400 tokens an epoch are left" in output
     assert not (tmp_path / "model").exists()
@@ -180,6 +182,13 @@ def test_bars_and_the_log_of_the_python_api(
     assert "Training" not in capfd.readouterr().err
 
 
+def test_no_bar_where_there_is_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    assert not is_watched()
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    assert is_watched()
+
+
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
@@ -188,6 +197,7 @@ def test_bars_and_the_log_of_the_python_api(
         (["nothing-like-it"], "No such command 'nothing-like-it'."),
         (["help"], "Train static word vectors fast"),
         (["help", "train"], "Train word vectors on a CORPUS"),
+        (["help", "corpus", "stats"], "Describe a CORPUS before training"),
     ],
 )
 def test_mistyped_commands_and_help(typed: list[str], answer: str) -> None:

@@ -137,7 +137,7 @@ def test_corpus_cache_lists_and_clears(text: Path, tmp_path: Path) -> None:
     assert "0 encoded corpora" in run("corpus", "cache", "--cache-dir", cache).stdout
     run("vocab", text, "--min-count", 1, "--cache-dir", cache)
     listed = run("corpus", "cache", "--cache-dir", cache).stdout
-    assert "1 encoded corpora" in listed
+    assert "1 encoded corpus, " in listed
     assert str(text) in listed
     found = json.loads(run("corpus", "cache", "--cache-dir", cache, "--json").stdout)
     assert found["corpora"][0]["n_tokens"] == 10

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def is_watched() -> bool:
     """Say whether a person sees standard error: it is a terminal, or this is a notebook."""
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()  # None: a program without a console
+    return is_terminal or "ipykernel" in sys.modules
 
 
 class _Bar:

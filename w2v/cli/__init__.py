@@ -64,10 +64,10 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] == "help":  # w2v help, w2v help train
-            args = [*args[1:], "--help"] if len(args) > 1 else ["--help"]
             if len(args) == 1:
                 click.echo(ctx.get_help())
                 ctx.exit()
+            args = [*args[1:], "--help"]
         if args and args[0] not in _COMMANDS and (near := difflib.get_close_matches(args[0], _COMMANDS, 2)):
             ctx.fail(f"No such command '{args[0]}'. Did you mean {' or '.join(near)}?")
         return super().resolve_command(ctx, args)

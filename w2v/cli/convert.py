@@ -1,18 +1,17 @@
-"""Commands that write vectors in other formats: convert and export, two spellings of one job."""
+"""Commands that write vectors in other formats: convert and export, one job with one list of options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from w2v.cli.model_options import model_argument
+from w2v.cli.options import combined
+from w2v.cli.output import plural
 from w2v.cli.torch_export import CHECKPOINT, KINDS, check_installed, export_torch, take_options, torch_options
 from w2v.formats.base import DTYPES
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 # The names of `w2v.formats.registry`, which is not imported for --help; a test compares them.
 WRITABLE = (
@@ -28,72 +27,69 @@ WRITABLE = (
 )
 READABLE = (*WRITABLE, "fasttext-bin")
 
-_to_option = click.option(
-    "--to",
-    "to_format",
-    type=click.Choice((*WRITABLE, CHECKPOINT)),
-    help="Format to write.  [default: by the suffix of OUT]",
+_options = combined(
+    click.option(
+        "--to",
+        "to_format",
+        type=click.Choice((*WRITABLE, CHECKPOINT)),
+        help="Format to write.  [default: by the suffix of OUT]",
+    ),
+    click.option(
+        "--from",
+        "from_format",
+        type=click.Choice(READABLE),
+        help="Format to read.  [default: by content]",
+    ),
+    click.option(
+        "--dtype",
+        type=click.Choice((*DTYPES, "bfloat16")),
+        default="float32",
+        show_default=True,
+        help="float16 is for npy, safetensors, huggingface, torch; bfloat16 for torch.",
+    ),
+    click.option("--top", type=click.IntRange(1), metavar="N", help="Keep only the first N words."),
+    click.option(
+        "--words",
+        "word_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Keep only the words in this file, one a line (or word, tab, count).",
+    ),
+    click.option(
+        "--read-counts",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Read the counts from lines `word count` (word2vec.c -save-vocab, gensim fvocab).",
+    ),
+    click.option(
+        "--write-counts",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Also write the counts to such a file.",
+    ),
+    click.option("--context", is_flag=True, help="Write the context vectors (w_out) instead."),
+    click.option("--skip-bad", is_flag=True, help="Leave out bad rows and count them, instead of stopping."),
+    click.option(
+        "--escape",
+        is_flag=True,
+        help=r"Escape words that word2vec or glove cannot hold (a space as \s).",
+    ),
+    click.option("--unescape", is_flag=True, help="Undo --escape in the words read."),
+    torch_options,
 )
-
-
-def _shared_options(command: Command) -> Command:
-    options = (
-        click.option(
-            "--from",
-            "from_format",
-            type=click.Choice(READABLE),
-            help="Format to read.  [default: by content]",
-        ),
-        click.option(
-            "--dtype",
-            type=click.Choice((*DTYPES, "bfloat16")),
-            default="float32",
-            show_default=True,
-            help="float16 is for npy, safetensors, huggingface, torch; bfloat16 for torch.",
-        ),
-        click.option("--top", type=click.IntRange(1), metavar="N", help="Keep only the first N words."),
-        click.option(
-            "--words",
-            "word_file",
-            type=click.Path(path_type=Path),
-            help="Keep only the words in this file, one a line (or word, tab, count).",
-        ),
-        click.option(
-            "--read-counts",
-            type=click.Path(path_type=Path),
-            help="Take the counts from lines `word count` (word2vec.c -save-vocab, gensim fvocab).",
-        ),
-        click.option(
-            "--write-counts", type=click.Path(path_type=Path), help="Write the counts to such a file as well."
-        ),
-        click.option("--context", is_flag=True, help="Write the context vectors (w_out) instead."),
-        click.option(
-            "--skip-bad", is_flag=True, help="Leave out bad rows and say how many, instead of stopping."
-        ),
-        click.option(
-            "--escape",
-            is_flag=True,
-            help=r"Write words that word2vec or glove cannot carry with escapes (a space as \s).",
-        ),
-        click.option("--unescape", is_flag=True, help="Undo --escape in the words read."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 @click.command(no_args_is_help=True)
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@_to_option
-@_shared_options
-@torch_options
+@_options
 def convert(source: Path, target: Path, **options: Any) -> None:
-    """Write vectors of any format in another.
+    """Convert vectors from one format to another.
 
-    What IN is, and whether it is packed (gzip, bzip2, xz, Zstandard), its content tells. The suffix of OUT
-    tells what to write, unless --to does: .txt and .vec word2vec, .bin word2vec-bin, .npy, .safetensors, none
-    a model folder; .txt.gz and the like are packed. projector and huggingface write a folder.
+    The format of IN, packed (gzip, bzip2, xz, Zstandard) or not, is recognised by its content. The format of
+    OUT is --to, or else follows from its suffix: .txt and .vec word2vec, .bin word2vec-bin, .npy,
+    .safetensors, no suffix a model folder; .txt.gz and the like are packed. projector and huggingface write
+    a folder.
 
     \b
     Example:
@@ -112,15 +108,11 @@ def convert(source: Path, target: Path, **options: Any) -> None:
     metavar="OUT",
     required=True,
     type=click.Path(path_type=Path),
-    help="Where to.",
+    help="The file or folder to write.",
 )
-@_to_option
-@_shared_options
-@torch_options
+@_options
 def export(model: Path, target: Path, **options: Any) -> None:
-    """Write a model in the format of another tool.
-
-    The same job as `w2v convert MODEL OUT`.
+    """Write a model in the format of another tool: w2v convert, spelled with -o.
 
     \b
     Example:
@@ -172,4 +164,5 @@ def _convert(
         export_torch(model, target, to_format, torch_values, context=context, dtype=dtype)
         return
     save_as(model, target, format=kind.name, dtype=dtype, escape=escape)
-    click.echo(f"{target}: {len(model):,} words, {model.vector_size} dimensions, {kind.title}", err=True)
+    size = f"{plural(len(model), 'word')}, {plural(model.vector_size, 'dimension')}"
+    click.echo(f"{target}: {size}, {kind.title}", err=True)

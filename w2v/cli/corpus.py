@@ -12,7 +12,7 @@ import click
 
 from w2v.cli.model_options import json_option
 from w2v.cli.options import read_everything, reading_options
-from w2v.cli.output import print_json, print_table, shown
+from w2v.cli.output import plural, print_json, print_table, rough_duration, shown, size
 
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
@@ -34,7 +34,7 @@ output_option = click.option(
 
 @click.group(no_args_is_help=True)
 def corpus() -> None:
-    """Look at a corpus, make or fetch one, look at the cache.
+    """Describe, fetch or make a corpus; manage the cache.
 
     \b
     Example:
@@ -46,13 +46,13 @@ def corpus() -> None:
 @corpus.command(no_args_is_help=True)
 @reading_options
 @click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw Zipf's law into a png, svg or pdf."
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Plot Zipf's law to a png, svg or pdf."
 )
 @json_option
 def stats(plot: Path | None, as_json: bool, **values: Any) -> None:
-    """Look at a CORPUS before training: sizes, coverage, Zipf's law, what training will cost.
+    """Describe a CORPUS before training: sizes, coverage, Zipf's law, what training will cost.
 
-    CORPUS and the options of reading are those of w2v train.
+    CORPUS and the reading options are those of w2v train.
 
     \b
     Example:
@@ -90,20 +90,13 @@ def stats(plot: Path | None, as_json: bool, **values: Any) -> None:
 
 @corpus.command(no_args_is_help=True)
 @reading_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FILE",
-    help="The file to write.",
-)
+@output_option
 def wiki(output: Path, **values: Any) -> None:
-    """Write the prose of a MediaWiki dump (pages-articles.xml.bz2) as text, a paragraph a line.
+    """Extract the text of a MediaWiki dump (pages-articles.xml.bz2), one paragraph a line.
 
-    Redirects, disambiguation pages, headings, tables, notes and templates are left out; the markup is
-    stripped by gensim's wikicorpus, on all cores. The text is not cut into words unless --tokenizer says how.
-    w2v train reads a dump as it is, too.
+    Redirects, disambiguation pages, headings, tables, notes and templates are left out; gensim's wikicorpus
+    strips the markup, on all cores. The text is not tokenized unless --tokenizer says how. w2v train can also
+    read a dump directly.
 
     \b
     Example:
@@ -117,7 +110,8 @@ def wiki(output: Path, **values: Any) -> None:
     encoded = read_everything(values, format="wiki", tokenizer=tokenizer)
     with new_file(output) as file:
         write_sentences(encoded, file)
-    click.echo(f"Wrote {encoded.n_tokens:,} words in {encoded.n_sentences:,} lines to {output}", err=True)
+    read = f"{plural(encoded.n_tokens, 'word')} in {plural(encoded.n_sentences, 'line')}"
+    click.echo(f"Wrote {read} to {output}", err=True)
 
 
 @corpus.command()
@@ -131,10 +125,10 @@ def wiki(output: Path, **values: Any) -> None:
 )
 @json_option
 def fetch(name: str | None, output: Path | None, as_json: bool) -> None:
-    """Fetch a public corpus such as text8 from gensim's data repository; without a NAME list them all.
+    """Download a public corpus such as text8 from gensim's data repository; without a NAME, list them.
 
-    Licence and size are shown first. The path of the file goes to standard output: w2v train reads it as it
-    is. What has been fetched before is not fetched again.
+    Licence and size are shown first. The path of the file goes to standard output; w2v train reads the file
+    as it is. A file that is already there is not downloaded again.
 
     \b
     Example:
@@ -149,7 +143,7 @@ def fetch(name: str | None, output: Path | None, as_json: bool) -> None:
         return
     found = find_corpus(name)
     click.echo(f"{found.name}: {found.description}", err=True)
-    click.echo(f"  size {found.n_bytes / 1e6:,.1f} MB (packed)", err=True)
+    click.echo(f"  size {size(found.n_bytes)} (packed)", err=True)
     click.echo(f"  licence {found.licence}", err=True)
     for more in found.more:
         click.echo(f"  see {shown(more)}", err=True)
@@ -178,8 +172,8 @@ def demo(output: Path) -> None:
     with new_file(output) as file:
         made = write_demo(file)
     click.echo(
-        f"Wrote {made.words:,} words in {made.sentences:,} sentences of {made.articles:,} Wikipedia articles "
-        f"to {output}",
+        f"Wrote {plural(made.words, 'word')} in {plural(made.sentences, 'sentence')} of "
+        f"{plural(made.articles, 'Wikipedia article')} to {output}",
         err=True,
     )
 
@@ -191,7 +185,7 @@ def demo(output: Path) -> None:
 def cache(clear: bool, cache_dir: Path | None, as_json: bool) -> None:
     """List the encoded corpora that are kept for the next run, or remove them.
 
-    Each takes four bytes a word of its text, and is made again when it is needed.
+    An entry takes four bytes a word of text. One that was removed is made again when it is needed.
 
     \b
     Example:
@@ -203,7 +197,7 @@ def cache(clear: bool, cache_dir: Path | None, as_json: bool) -> None:
     store = open_cache(cache_dir)
     if clear:
         n_bytes = store.clear()
-        click.echo(f"Removed {n_bytes / 1e6:,.1f} MB from {store.root}", err=True)
+        click.echo(f"Removed {size(n_bytes)} from {store.root}", err=True)
     found = store.corpora()
     if as_json:
         print_json({"folder": str(store.root), "corpora": [entry._asdict() for entry in found]})
@@ -212,11 +206,12 @@ def cache(clear: bool, cache_dir: Path | None, as_json: bool) -> None:
 
 
 def _print_corpora(found: list[CachedCorpus], root: Path | None) -> None:
-    click.echo(f"{len(found)} encoded corpora, {sum(one.n_bytes for one in found) / 1e6:,.1f} MB, in {root}")
+    number = plural(len(found), "encoded corpus", "encoded corpora")
+    click.echo(f"{number}, {size(sum(one.n_bytes for one in found))}, in {root}")
     print_table(
         (
             (
-                f"{one.n_bytes / 1e6:,.1f} MB",
+                size(one.n_bytes),
                 f"{one.n_tokens:,}",
                 f"{one.n_types:,}",
                 datetime.fromtimestamp(one.last_used).strftime("%Y-%m-%d %H:%M"),
@@ -233,9 +228,7 @@ def _print_public(corpora: Sequence[PublicCorpus], as_json: bool) -> None:
     if as_json:
         print_json([corpus._asdict() for corpus in corpora])
         return
-    rows = [
-        (corpus.name, f"{corpus.n_bytes / 1e6:,.1f} MB", shown(corpus.licence[:60])) for corpus in corpora
-    ]
+    rows = [(corpus.name, size(corpus.n_bytes), shown(corpus.licence[:60])) for corpus in corpora]
     print_table(rows, header=("name", "size", "licence"), right=(1,))
 
 
@@ -246,8 +239,8 @@ def _print_stats(encoded: EncodedCorpus, stats: CorpusStats, cost: Estimate, enc
     kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(report.kinds.items()))
     words = ", ".join(f"{shown(word)} {count:,}" for word, count in stats.most_frequent)
     rows = [
-        ("files", f"{report.files:,} ({kinds}), {report.bytes / 1e6:,.1f} MB unpacked, {encoding}"),
-        ("sentences", f"{stats.sentences:,}, and {report.blank:,} blank lines"),
+        ("files", f"{report.files:,} ({kinds}), {size(report.bytes)} unpacked, {encoding}"),
+        ("sentences", f"{stats.sentences:,}, and {plural(report.blank, 'blank line')}"),
         ("tokens", f"{stats.tokens:,}"),
         ("a sentence", f"{stats.mean_sentence:.1f} tokens on average, {stats.longest_sentence:,} at most"),
         ("words", f"{stats.types:,}, of which {stats.once:,} occur once"),
@@ -280,17 +273,11 @@ def _print_cost(cost: Estimate) -> None:
     rows = [
         ("words", f"{cost.words:,}"),
         ("tokens an epoch", f"{cost.trained_tokens:,} after min_count and subsampling"),
-        ("memory", f"{cost.memory_bytes / 1e6:,.0f} MB"),
-        ("model", f"{cost.disk_bytes / 1e6:,.0f} MB on disk"),
-        ("time", f"{_duration(cost.seconds)} on this machine's cores, give or take half"),
+        ("memory", size(cost.memory_bytes)),
+        ("model", f"{size(cost.disk_bytes)} on disk"),
+        ("time", f"{rough_duration(cost.seconds)} on this machine's cores, give or take half"),
     ]
     print_table(rows, indent=2)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def _plain(value: Any) -> Any:

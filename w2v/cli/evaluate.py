@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     type=click.Choice(ANALOGY_METHODS),
     default="3CosAdd",
     show_default=True,
-    help="For analogies.",
+    help="How analogies are scored.",
 )
 @restrict_option(300_000)
 @click.option(
-    "--case-sensitive", is_flag=True, help="Tell 'Apple' from 'apple'; else the first of them is meant."
+    "--case-sensitive",
+    is_flag=True,
+    help="Distinguish 'Apple' from 'apple'; otherwise the first of them is used.",
 )
 @click.option(
     "--dummy4unknown",
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     help="Count questions with unknown words as wrong, pairs as similarity 0.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Of the bootstrap interval."
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the bootstrap interval."
 )
 @change_options
 @json_option

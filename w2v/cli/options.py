@@ -38,6 +38,17 @@ def config_options(config: type, *, leave_out: Collection[str] = ()) -> Callable
     return decorate
 
 
+def combined(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command several arguments and options, in this order in its help."""
+
+    def decorate(command: Command) -> Command:
+        for one in reversed(decorators):
+            command = one(command)
+        return command
+
+    return decorate
+
+
 def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
     """Build a config from parsed options; other values are passed over.
 
@@ -70,13 +81,13 @@ def reading_options(command: Command) -> Command:
             "--read-workers",
             type=click.IntRange(1),
             metavar="N",
-            help="Processes that cut text into tokens, where that is slow (default: one a core).",
+            help="Processes for the slower tokenizers (default: one a core).",
         ),
         click.option(
             "--cache-dir",
             type=click.Path(path_type=Path),
             metavar="FOLDER",
-            help="Where encoded corpora are kept for the next run (default: the user's cache folder).",
+            help="Folder that keeps encoded corpora for later runs (default: the user's cache folder).",
         ),
         click.option("--no-cache", is_flag=True, help="Keep nothing for the next run."),
     )[::-1]:

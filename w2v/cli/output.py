@@ -69,21 +69,32 @@ def _without_nan(value: Any) -> Any:
     return value
 
 
-def plural(n: int, noun: str) -> str:
-    """Return a number with its noun: 1 worker, 2 workers, 12,345 words."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def plural(n: int, noun: str, many: str | None = None) -> str:
+    """Return a number with its noun: 1 worker, 2 workers, 12,345 words, 2 corpora."""
+    return f"{n:,} {noun if n == 1 else many or noun + 's'}"
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them: under 0.1 s, 2.3 s, 83 s."""
+    """Return a measured time: under 0.1 s, 2.3 s, 83 s."""
     if seconds < 0.05:
         return "under 0.1 s"
     return f"{seconds:.1f} s" if seconds < 60 else f"{seconds:,.0f} s"
 
 
-def megabytes(n_bytes: float) -> str:
-    """Return bytes as people say them: under 1 MB, 12 MB."""
-    return "under 1 MB" if n_bytes < 1e6 else f"{n_bytes / 1e6:,.0f} MB"
+def rough_duration(seconds: float) -> str:
+    """Return an estimated time: 1 s (the least), 83 s, 7 min, 2.5 h."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def size(n_bytes: float) -> str:
+    """Return a size: 312 bytes, 12 kB, 3.4 MB, 250 MB."""
+    if n_bytes < 1000:
+        return plural(round(n_bytes), "byte")
+    if n_bytes < 1e6:
+        return f"{n_bytes / 1e3:.0f} kB"
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes < 1e8 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def one_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The command that joins words which stand together: phrases."""
+"""The command that joins words which occur together: phrases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from w2v.cli.model_options import json_option
 from w2v.cli.options import make_config, read_everything, reading_options
-from w2v.cli.output import print_json, print_table, shown
+from w2v.cli.output import plural, print_json, print_table, shown
 from w2v.config import PhraseConfig
 
 
@@ -20,15 +20,15 @@ from w2v.config import PhraseConfig
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write the text with the phrases joined; otherwise the phrases are listed.",
+    help="Write the text with the phrases joined, instead of the list.",
 )
-@click.option("-n", "--top", type=click.IntRange(1), metavar="N", help="List the best N of each pass only.")
+@click.option("-n", "--top", type=click.IntRange(1), metavar="N", help="List only the best N of each pass.")
 @json_option
 def phrases(output: Path | None, top: int | None, as_json: bool, **values: Any) -> None:
-    """Find words that stand together, such as new york, and join them: new_york.
+    """Find words that often occur together, such as new york, and join them: new_york.
 
-    CORPUS is anything that w2v train reads; give --phrases 2 for phrases of up to four words. The list has a
-    phrase a line: words, count, score. w2v train --phrases N does the same by itself.
+    CORPUS is anything that w2v train reads; --phrases 2 finds phrases of up to four words. The list has one
+    phrase a line: words, count, score. w2v train --phrases N joins them while it reads.
 
     \b
     Example:
@@ -50,7 +50,8 @@ def _write(output: Path, values: dict[str, Any]) -> None:
     corpus = read_everything(values)
     with new_file(output) as file:
         write_sentences(corpus, file)
-    click.echo(f"Wrote {corpus.n_tokens:,} tokens in {corpus.n_sentences:,} sentences to {output}", err=True)
+    written = f"{plural(corpus.n_tokens, 'token')} in {plural(corpus.n_sentences, 'sentence')}"
+    click.echo(f"Wrote {written} to {output}", err=True)
 
 
 def _list(values: dict[str, Any], top: int | None, as_json: bool) -> None:

@@ -3,48 +3,55 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from w2v.cli.options import combined
+from w2v.cli.output import plural, shown
 from w2v.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from w2v.embeddings import Embeddings
     from w2v.pytorch import WordEmbedding
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 CHECKPOINT = "torch-pt"
 KINDS = ("torch", CHECKPOINT)
 _OPTIONS = (
     click.option(
-        "--freeze/--trainable", default=True, show_default=True, help="torch: saved as frozen or not."
+        "--freeze/--trainable",
+        default=True,
+        show_default=True,
+        help="torch: whether the embedding is frozen.",
     ),
     click.option(
-        "--padding", metavar="TOKEN", default="<pad>", show_default=True, help="torch: row of zeros, 0."
+        "--padding",
+        metavar="TOKEN",
+        default="<pad>",
+        show_default=True,
+        help="torch: padding, row 0, all zeros.",
     ),
-    click.option("--no-padding", is_flag=True, help="torch: without that row."),
+    click.option("--no-padding", is_flag=True, help="torch: no row for padding."),
     click.option(
-        "--unknown", metavar="TOKEN", default="<unk>", show_default=True, help="torch: row of the unknown, 1."
+        "--unknown", metavar="TOKEN", default="<unk>", show_default=True, help="torch: unknown words, row 1."
     ),
-    click.option("--no-unknown", is_flag=True, help="torch: without that row."),
+    click.option("--no-unknown", is_flag=True, help="torch: no row for unknown words."),
     click.option(
         "--special",
         "specials",
         metavar="TOKEN",
         multiple=True,
-        help="torch: one more row before the words; may be given again.",
+        help="torch: an extra token, with a row before the words. Repeatable.",
     ),
     click.option(
         "--unknown-init",
         type=click.Choice(("mean", "zero", "random")),
         default="mean",
         show_default=True,
-        help="torch: rows of tokens without a vector.",
+        help="torch: how rows of tokens without a vector begin.",
     ),
     click.option(
         "--matching",
@@ -52,23 +59,25 @@ _OPTIONS = (
         metavar="FILE",
         help="torch: rows for this vocabulary instead: a word list, JSON {word: id}, or tokenizer.json.",
     ),
-    click.option("--fold-case", is_flag=True, help="torch: match it in other letter cases too."),
+    click.option("--fold-case", is_flag=True, help="torch: with --matching, try other letter cases too."),
     click.option(
-        "--scale", type=click.FloatRange(0, min_open=True), default=1.0, help="torch: multiply the vectors."
+        "--scale",
+        type=click.FloatRange(0, min_open=True),
+        default=1.0,
+        show_default=True,
+        help="torch: multiply the vectors by this.",
     ),
     click.option(
-        "--max-norm", type=click.FloatRange(0, min_open=True), help="torch: cut longer rows to this length."
+        "--max-norm",
+        type=click.FloatRange(0, min_open=True),
+        help="torch: shorten longer rows to this L2 norm.",
     ),
-    click.option("--seed", type=click.IntRange(0), default=0, help="torch: of random rows."),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="torch: seed of random rows."
+    ),
 )
+torch_options = combined(*_OPTIONS)
 _NAMES = tuple(option(click.Command("")).params[0].name for option in _OPTIONS)
-
-
-def torch_options(command: Command) -> Command:
-    """Give a command the options of PyTorch embeddings; `take_options` collects them."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
 
 
 def take_options(values: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -127,8 +136,6 @@ def export_torch(
 
 
 def _described(embedding: WordEmbedding) -> str:
-    from w2v.cli.output import shown
-
     vocab = embedding.vocab
     places = [
         f"{shown(token)} is row {row}"
@@ -137,7 +144,7 @@ def _described(embedding: WordEmbedding) -> str:
     ]
     places.append(f"words from row {vocab.n_specials}")
     state = "trainable" if embedding.weight.requires_grad else "frozen"
-    size = f"{embedding.num_embeddings:,} rows, {embedding.embedding_dim} dimensions"
+    size = f"{plural(embedding.num_embeddings, 'row')}, {plural(embedding.embedding_dim, 'dimension')}"
     return f"{size} ({', '.join(places)}), {state}"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from w2v.cli.options import config_options, corpus_options, make_config, reading_of, tell_corpus
-from w2v.cli.output import duration, megabytes, one_line, plural
+from w2v.cli.output import duration, one_line, plural, rough_duration, size
 from w2v.config import TrainConfig
 from w2v.errors import FormatError
 
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
     required=True,
     type=click.Path(path_type=Path),
     metavar="MODEL",
-    help="The model folder to write; a model that is there already is replaced.",
+    help="The model folder to write; an older model there is replaced.",
 )
 @config_options(TrainConfig)
-@click.option("--dry-run", is_flag=True, help="Read the corpus, say what training would take, and stop.")
+@click.option("--dry-run", is_flag=True, help="Read the corpus, estimate time, memory and disk, and stop.")
 def train(output: Path, dry_run: bool, **values: Any) -> None:
     """Train word vectors on a CORPUS and write a model folder.
 
-    CORPUS is text, one sentence a line, tokens separated by white space, unless --tokenizer and others say
-    how to cut it: files (also packed with gzip, bzip2, xz or zstd), folders, or - for standard input.
+    CORPUS is files of text, JSONL, CSV, TSV, Parquet or Wikipedia dumps (also packed with gzip, bzip2, xz or
+    zstd), folders, URLs, or - for standard input. Each line is a sentence, and tokens are separated by white
+    space, unless --sentences and --tokenizer say otherwise.
 
     \b
     Example:
@@ -99,10 +100,9 @@ def _problem_of_saving(model: Embeddings, output: Path) -> str | None:
 
 def _summary(model: Embeddings) -> str:
     report = cast("TrainingReport", model.training)
-    return (
-        f"{len(model):,} words, {model.vector_size} dimensions; {report.tokens:,} words in "
-        f"{duration(report.seconds)} ({report.words_per_second:,.0f} words/s)"
-    )
+    shape = f"{plural(len(model), 'word')}, {plural(model.vector_size, 'dimension')}"
+    speed = f"{duration(report.seconds)} ({report.words_per_second:,.0f} words/s)"
+    return f"{shape}; {plural(report.tokens, 'word')} in {speed}"
 
 
 def _tell_plan(plan: Plan) -> None:
@@ -112,8 +112,8 @@ def _tell_plan(plan: Plan) -> None:
         click.echo(f"Warning: {line}", err=True)
     cost = plan.cost
     click.echo(
-        f"About {duration(cost.seconds)} on {plural(plan.config.workers, 'core')} like those it was measured "
-        f"on, {megabytes(cost.memory_bytes)} of memory, {megabytes(cost.disk_bytes)} for the model; "
+        f"About {rough_duration(cost.seconds)} on {plural(plan.config.workers, 'core')} like those it was "
+        f"measured on, {size(cost.memory_bytes)} of memory, {size(cost.disk_bytes)} for the model; "
         f"{cost.trained_tokens:,} of {plan.corpus.n_tokens:,} tokens an epoch are left to train on",
         err=True,
     )
@@ -121,9 +121,10 @@ def _tell_plan(plan: Plan) -> None:
 
 def _describe(config: TrainConfig) -> str:
     return (
-        f"{config.model}, {config.vector_size} dimensions, window {config.window}, {config.negative} "
-        f"negatives, {plural(config.epochs or 1, 'epoch')}, alpha {config.alpha:g}, {config.kernel} kernel, "
-        f"{plural(config.workers, 'worker')}, seed {config.seed}"
+        f"{config.model}, {plural(config.vector_size, 'dimension')}, window {config.window}, "
+        f"{plural(config.negative, 'negative')}, {plural(config.epochs or 1, 'epoch')}, "
+        f"alpha {config.alpha:g}, {config.kernel} kernel, {plural(config.workers, 'worker')}, "
+        f"seed {config.seed}"
     )
 
 

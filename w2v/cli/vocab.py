@@ -9,7 +9,7 @@ import click
 
 from w2v.cli.model_options import json_option
 from w2v.cli.options import corpus_options, read_corpus
-from w2v.cli.output import print_json
+from w2v.cli.output import plural, print_json
 
 if TYPE_CHECKING:
     from w2v.corpus import EncodedCorpus
@@ -29,8 +29,8 @@ def vocab(output: Path | None, as_json: bool, **values: Any) -> None:
     """Count the words of a CORPUS and write them, most frequent first: word, tab, count.
 
     CORPUS is files of text, JSONL, CSV, TSV, Parquet or Wikipedia dumps (also packed with gzip, bzip2, xz or
-    zstd), folders, URLs, or - for standard input. A line is a sentence and tokens stand between white space,
-    unless --sentences and --tokenizer say otherwise.
+    zstd), folders, URLs, or - for standard input. Each line is a sentence, and tokens are separated by white
+    space, unless --sentences and --tokenizer say otherwise.
 
     \b
     Example:
@@ -44,7 +44,7 @@ def vocab(output: Path | None, as_json: bool, **values: Any) -> None:
     corpus = read_corpus(values)
     if output is not None:
         write_vocab(corpus.vocab, output)
-        click.echo(f"Wrote {len(corpus.vocab):,} words to {output}", err=True)
+        click.echo(f"Wrote {plural(len(corpus.vocab), 'word')} to {output}", err=True)
     if as_json:
         print_json(_summary(corpus, with_words=output is None))
     elif output is None:
