@@ -207,7 +207,7 @@ def plan_training(reading: Reading, config: TrainConfig) -> Plan:
 
     corpus = reading.read()
     config = config.resolved(corpus.n_tokens)
-    cost = estimate(corpus.vocab, corpus.n_tokens, config)
+    cost = estimate(corpus.vocab.counts, corpus.n_tokens, config)
     return Plan(corpus, config, training_warnings(corpus, config), cost)
 
 
