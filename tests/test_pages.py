@@ -99,3 +99,21 @@ def test_commands_have_the_options_they_show(page: Path) -> None:
             if not words:
                 break
         command.make_parser(context).parse_args(words)
+
+
+NEW = {"training/cpu/tree_kernels.py", "training/cpu/subword_kernels.py"}  # for the reader to write
+
+
+def test_the_architecture_names_what_exists() -> None:
+    text = (FOLDER / "docs" / "architecture.md").read_text(encoding="utf-8")
+    roots = [FOLDER, FOLDER / "w2v", FOLDER / "w2v" / "corpus", FOLDER / "w2v" / "training"]
+    names = re.findall(r"(?<![\w/])(?!docs/)((?:[a-z0-9_]+/)+[a-z_]+)(\.py)?((?:\.[A-Za-z_]+)*)", text)
+    assert len(names) > 40
+    for stem, suffix, attributes in names:
+        if stem + suffix in NEW:
+            continue
+        places = [root / stem for root in roots if (root / f"{stem}.py").exists() or (root / stem).exists()]
+        assert places, stem
+        source = places[0].with_suffix(".py")
+        for name in attributes.split(".")[1:]:
+            assert re.search(rf"\b(def|class) {name}\b", source.read_text(encoding="utf-8")), (stem, name)
