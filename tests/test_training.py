@@ -23,6 +23,7 @@ import w2v
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.errors import ConfigError, CorpusError, TrainingError
+from w2v.objectives import MODELS
 from w2v.training.cpu.lanes import LANES, WIDEST
 from w2v.training.cpu.memory import make_layout, pack_rows, row_length
 from w2v.training.engine import HogwildEngine, Totals
@@ -409,3 +410,43 @@ def test_negatives_follow_the_distribution(exponent: float, scale: int) -> None:
     assert chi_square < 33.7  # 9 degrees of freedom
     guide = sampler.guide[(points >> np.uint64(sampler.guide_shift)).astype(np.int64)]
     assert (guide <= drawn).all(), "the guide begins behind the word"
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        {"negative": 1000},
+        {"negative": 50},
+        {"window": 1000},
+        {"window": 30},
+        {"block_size": 1024},
+        {"block_negatives": 2},
+        {"negative": 1000, "window": 1000, "block_size": 1024, "block_negatives": 2},
+        {"negative": 20, "window": 10, "sample": 0},
+        {"negative": 1, "vector_size": 1},
+    ],
+)
+def test_every_allowed_setting_trains_at_its_default_rate(demo_text: Path, model: str, extreme: Any) -> None:
+    # Long lines, so that a wide window is one; a tenth of the corpus.
+    tokens = demo_text.read_text().split()[:40_000]
+    lines = [tokens[start : start + 2000] for start in range(0, len(tokens), 2000)]
+    trained = w2v.train(lines, **{"model": model, "epochs": 2, "workers": 1, "vector_size": 20, **extreme})
+    assert trained.training is not None
+    first, second = trained.training.loss
+    assert second < first < (extreme.get("negative", 5) + 1) * np.log(2)
+    assert np.abs(trained.vectors).max() < 20
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "cbow", "alpha": 1.0}, "training diverges in epoch 1: .*; lower --alpha .now 1"),
+        ({"model": "cbow", "alpha": 0.5, "negative": 20}, "lower --alpha"),
+        ({"model": "sg", "alpha": 0.3}, "lower --alpha"),
+        ({"model": "cbow", "kernel": "exact", "alpha": 10.0}, "lower --alpha"),
+    ],
+)
+def test_training_that_diverges_says_so(demo_text: Path, settings: Any, message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        w2v.train(demo_text, epochs=2, workers=1, **settings)

@@ -90,7 +90,12 @@ class TrainConfig(_Checked):
     sample: float = setting(
         1e-3, "Subsample words of a higher relative frequency; 0 keeps all.", low=0, high=1
     )
-    alpha: float | None = setting(None, "Learning rate at the start (default: by model).", above=0, high=10)
+    alpha: float | None = setting(
+        None,
+        "Learning rate at the start (default: by model; less for many negatives or wide windows).",
+        above=0,
+        high=10,
+    )
     min_alpha: float = setting(1e-4, "Learning rate at the end.", low=0, high=10)
     epochs: int | None = setting(
         None, "Passes over the corpus (default: by its size, 5 to 30).", low=1, high=1_000_000
@@ -127,13 +132,18 @@ class TrainConfig(_Checked):
 
         The values are those that did best on real text of 1 to 17 million words: docs/performance.md.
         """
-        alpha, epochs = self.alpha, self.epochs
+        alpha, min_alpha, epochs = self.alpha, self.min_alpha, self.epochs
         if alpha is None:
-            alpha = max(self.objective.alphas[self.cbow_update], self.min_alpha)
+            share = self.objective.rate(self.negative, self.window, self.block_size)
+            if min_alpha == type(self).min_alpha:
+                min_alpha *= share
+            alpha = max(share * self.objective.alphas[self.cbow_update], min_alpha)
         if epochs is None:
             epochs = max(5, min(30, round(_TOKENS_TO_READ / n_tokens)))
         negatives = self.block_negatives or self.objective.block_negatives
-        return dataclasses.replace(self, alpha=alpha, epochs=epochs, block_negatives=negatives)
+        return dataclasses.replace(
+            self, alpha=alpha, min_alpha=min_alpha, epochs=epochs, block_negatives=negatives
+        )
 
 
 # What w2v.corpus.read.kinds and w2v.corpus.tokens.tokenizers have a record of; tests hold that they agree.

@@ -18,6 +18,8 @@ from w2v.training.jobs import Schedule
 from w2v.training.weights import Weights
 from w2v.vectors.training_report import EpochReport, TrainingReport
 
+_LARGEST_WEIGHT = 1000.0  # of healthy vectors the largest is below 10
+
 
 @dataclass(frozen=True)
 class TrainingProgress:
@@ -104,7 +106,7 @@ def train_weights(
     CorpusError
         If no sentence keeps two words, so that there is nothing to train.
     TrainingError
-        If weights stop being finite.
+        If training diverges: weights that are not finite or absurdly large, a loss above the untrained one.
     """
     run = _TrainingRun.prepare(corpus, config.resolved(corpus.n_tokens), weights)
     state = start or RunState()
@@ -179,7 +181,23 @@ class _TrainingRun:
             seconds=seconds,
             words_per_second=totals.tokens / seconds,
         )
+        self._check_course(report)
         return RunState(epoch=state.epoch + 1, reports=(*state.reports, report))
+
+    def _check_course(self, report: EpochReport) -> None:
+        """Raise TrainingError if the loss is above that of untrained vectors, or a weight absurdly large.
+
+        Vectors that were given may begin with any loss.
+        """
+        untrained = self.config.objective.untrained_loss(self.config.negative)
+        what = ""
+        if report.loss > untrained and (report.epoch > 1 or self.weights.given is None):
+            what = f"the loss is {report.loss:.4g}, above the {untrained:.4g} of untrained vectors"
+        elif (largest := self.weights.largest) > _LARGEST_WEIGHT:
+            what = f"a weight has grown to {largest:.3g}"
+        if what:
+            remedy = f"lower --alpha (now {self.config.alpha:g})"
+            raise TrainingError(f"training diverges in epoch {report.epoch}: {what}; {remedy}")
 
     def _progress(self, epoch: int, totals: Totals) -> TrainingProgress:
         n_tokens, tokens = self.corpus.n_tokens, int(totals.tokens)

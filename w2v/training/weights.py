@@ -131,6 +131,11 @@ class Weights:
         """Return the same weights, some rows of whose w_in, bool of shape (V,), stay as they are."""
         return replace(self, frozen=rows)
 
+    @property
+    def largest(self) -> float:
+        """The greatest absolute value of all weights."""
+        return float(max(np.abs(bound(m)) for m in (self.w_in, self.w_out) for bound in (np.max, np.min)))
+
     def pack(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return w_in of shape (V, D) and w_out of shape (R, D) in the same memory; the weights are lost."""
         return pack_rows(self.w_in, self.vector_size), pack_rows(self.w_out, self.vector_size)
