@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import w2v.training
+from w2v.comparison.compare import GENSIM_ALPHA, most_frequent
 from w2v.comparison.loss import LossSample, draw_sample, mean_loss
-from w2v.comparison.processes import Job, run_job
 from w2v.comparison.profile import EvaluationSets
 from w2v.comparison.text import write_text
-from w2v.comparison.training import GENSIM_ALPHA, most_frequent
+from w2v.comparison.trainer_process import Job, run_job
 from w2v.comparison.weights import in_order, read_weights
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from w2v import ConfigError
-from w2v.bench.measure import bench
-from w2v.bench.plot import write_plot
-from w2v.bench.report import BenchReport
 from w2v.cli import cli
 from w2v.cli.output import width
-from w2v.comparison.processes import Run
+from w2v.comparison.bench import bench
+from w2v.comparison.bench_plot import write_plot
+from w2v.comparison.machine import BenchReport
 from w2v.comparison.profile import EvaluationSets
+from w2v.comparison.trainer_process import Run
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 
@@ -123,7 +123,7 @@ def asked(report: BenchReport, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
         found: BenchReport = seen["answer"]
         return found
 
-    monkeypatch.setattr("w2v.bench.measure.bench", answer)
+    monkeypatch.setattr("w2v.comparison.bench.bench", answer)
     return seen
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 import w2v
 from w2v import ConfigError, Embeddings, Vocab, W2VError
+from w2v.comparison.compare import TrainingComparison, most_frequent
 from w2v.comparison.loss import LossSample, draw_sample, mean_loss
-from w2v.comparison.processes import run_python
 from w2v.comparison.profile import (
     EvaluationSets,
     Probe,
@@ -26,7 +26,7 @@ from w2v.comparison.profile import (
 )
 from w2v.comparison.spread import Measure
 from w2v.comparison.text import write_text
-from w2v.comparison.training import TrainingComparison, most_frequent
+from w2v.comparison.trainer_process import run_python
 from w2v.comparison.weights import check_vocabulary
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode

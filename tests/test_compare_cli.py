@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from w2v import Embeddings, Vocab
 from w2v.cli import cli
 from w2v.cli.output import width
-from w2v.comparison.processes import Run
+from w2v.comparison.compare import TrainingComparison
 from w2v.comparison.profile import Score
 from w2v.comparison.spread import Measure
 from w2v.comparison.text import SharedText
-from w2v.comparison.training import TrainingComparison
+from w2v.comparison.trainer_process import Run
 from w2v.comparison.weights import VocabularyCheck
 from w2v.config import TrainConfig
 
@@ -77,7 +77,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         answer: TrainingComparison = seen["answer"]
         return answer
 
-    monkeypatch.setattr("w2v.comparison.training.compare_training", compare_training)
+    monkeypatch.setattr("w2v.comparison.compare.compare_training", compare_training)
     return seen
 
 

@@ -26,7 +26,6 @@ ORDER = [
     {"progress", "pytorch"},
     {"api"},
     {"comparison"},
-    {"bench"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

@@ -19,9 +19,9 @@ from w2v.config import TrainConfig, VocabConfig
 from w2v.objectives import MODELS, TITLES, objective_of
 
 if TYPE_CHECKING:
-    from w2v.bench.report import BenchReport, SpeedPairs, WholeJobs
-    from w2v.comparison.processes import Run
+    from w2v.comparison.machine import BenchReport, SpeedPairs, WholeJobs
     from w2v.comparison.spread import Measure
+    from w2v.comparison.trainer_process import Run
 
 _PARTS = ("speed", "jobs")
 _QUICK = {"repeats": 2, "words": 200_000, "seeds": 1, "epochs": 1}
@@ -97,8 +97,8 @@ def bench(
       w2v bench corpus.txt --plot bench.png
       w2v bench corpus.txt --what speed --model sg --vector-size 300 --repeats 7 --json
     """
-    from w2v.bench.measure import bench as run
-    from w2v.bench.plot import write_plot
+    from w2v.comparison.bench import bench as run
+    from w2v.comparison.bench_plot import write_plot
     from w2v.comparison.profile import EvaluationSets
     from w2v.files.figures import check_figure
 

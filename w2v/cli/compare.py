@@ -17,11 +17,11 @@ from w2v.cli.output import print_json, print_table, shown
 from w2v.config import TrainConfig, VocabConfig
 
 if TYPE_CHECKING:
+    from w2v.comparison.compare import TrainingComparison
     from w2v.comparison.models import ModelComparison
-    from w2v.comparison.processes import Run
     from w2v.comparison.profile import EvaluationSets, Score
     from w2v.comparison.spread import Measure
-    from w2v.comparison.training import TrainingComparison
+    from w2v.comparison.trainer_process import Run
     from w2v.comparison.weights import VocabularyCheck
 
 _FOR_MODELS = {"sources", "analogies", "pairs", "as_json"}
@@ -91,7 +91,7 @@ def compare(
         _compare_models(sources, sets, as_json=as_json)
         return
     _refuse_model(sources[0])
-    from w2v.comparison.training import compare_training
+    from w2v.comparison.compare import compare_training
 
     found = compare_training(
         read_everything(values, sources=sources),

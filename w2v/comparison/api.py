@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from w2v.api import split_settings
+from w2v.comparison.compare import TrainingComparison, compare_training
 from w2v.comparison.profile import EvaluationSets
 from w2v.comparison.spread import FEWEST_SEEDS
-from w2v.comparison.training import TrainingComparison, compare_training
 from w2v.config import Settings, VocabConfig
 from w2v.errors import ConfigError
 
@@ -47,7 +47,7 @@ def compare(
         Where encoded files are kept for the next run, and whether; see `w2v.corpus.encode`.
     **settings
         As for `w2v.train`, without max_vocab, which gensim does not have. `workers` is 1 unless given: see
-        `w2v.comparison.training.compare_training`.
+        `w2v.comparison.compare.compare_training`.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from w2v.bench.report import BenchReport
+from w2v.comparison.machine import BenchReport
 from w2v.comparison.spread import deviation, mean
 from w2v.files.figures import new_figure, write_figure
 from w2v.objectives import TITLES

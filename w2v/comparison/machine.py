@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from w2v.comparison.processes import Run
 from w2v.comparison.spread import Measure
+from w2v.comparison.trainer_process import Run
 from w2v.system.processes import usable_cores
 from w2v.system.version import __version__
 

@@ -13,11 +13,11 @@ from typing import cast
 
 import numpy as np
 
-from w2v.bench.report import BenchReport, Machine, SpeedPairs, WholeJobs, load
-from w2v.comparison.processes import TRAINERS, Job, Run, TextPart, run_job
+from w2v.comparison.compare import GENSIM_ALPHA, most_frequent
+from w2v.comparison.machine import BenchReport, Machine, SpeedPairs, WholeJobs, load
 from w2v.comparison.profile import EvaluationSets, Score, measure_scores
 from w2v.comparison.text import SharedText, cut_sentences, write_text
-from w2v.comparison.training import GENSIM_ALPHA, most_frequent
+from w2v.comparison.trainer_process import TRAINERS, Job, Run, TextPart, run_job
 from w2v.comparison.weights import in_order, read_weights, shared_words
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus

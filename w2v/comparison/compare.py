@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from w2v.comparison.loss import LossSample, draw_sample, mean_loss
-from w2v.comparison.processes import TRAINERS, Job, Run, run_job
 from w2v.comparison.profile import (
     EvaluationSets,
     Probe,
@@ -27,6 +26,7 @@ from w2v.comparison.profile import (
 )
 from w2v.comparison.spread import FEWEST_SEEDS, Measure
 from w2v.comparison.text import SharedText, write_text
+from w2v.comparison.trainer_process import TRAINERS, Job, Run, run_job
 from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, read_weights, shared_words
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, PathLike

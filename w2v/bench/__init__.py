@@ -1,1 +1,0 @@
-"""The benchmark beside gensim: `w2v bench` and `w2v.bench.measure.bench`."""
