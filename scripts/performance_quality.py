@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -23,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import w2v.training
-from w2v.comparison.compare import GENSIM_ALPHA, most_frequent
 from w2v.comparison.loss import LossSample, draw_sample, mean_loss
 from w2v.comparison.profile import EvaluationSets
-from w2v.comparison.text import write_text
-from w2v.comparison.trainer_process import Job, run_job
+from w2v.comparison.side_by_side import GENSIM_ALPHA
+from w2v.comparison.text import SharedText, write_text
+from w2v.comparison.trainer_process import TrainerJob, run_job
 from w2v.comparison.weights import in_order, read_weights
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
@@ -57,7 +58,7 @@ class Laboratory:
         self.given = given
         self.folder = folder
         self.everything = encode(given.corpus, vocab=VocabConfig(min_count=1))
-        self.corpus: EncodedCorpus = most_frequent(self.everything, VocabConfig().min_count)
+        self.corpus: EncodedCorpus = self.everything.select(VocabConfig())
         self.base = TrainConfig(
             model=given.model, vector_size=given.vector_size, epochs=given.epochs, workers=given.workers
         )
@@ -88,6 +89,11 @@ class Laboratory:
                     file.write(json.dumps(self.results[name]) + "\n")
         return self.results[name]
 
+    @functools.cached_property
+    def text(self) -> SharedText:
+        """The corpus as gensim reads it."""
+        return write_text(self.everything, self.folder / "text.txt")
+
     def _run(self, kind: Kind, seed: int) -> dict[str, Any]:
         model, rate = self._train(kind, seed)
         numbers = {"loss": mean_loss(self.sample, model.vectors, model.context), "words_per_second": rate}
@@ -96,10 +102,7 @@ class Laboratory:
     def _train(self, kind: Kind, seed: int) -> tuple[Embeddings, float]:
         config = dataclasses.replace(self.base, seed=seed, alpha=kind["alpha"])
         if kind["trainer"] == "gensim":
-            text = self.folder / "text.txt"
-            if not text.exists():
-                write_text(self.everything, text)
-            job = Job(str(text), dataclasses.asdict(config), VocabConfig().min_count)
+            job = TrainerJob(self.text, self.text, dataclasses.asdict(config), VocabConfig().min_count)
             run = run_job("gensim", job, self.folder / "job")
             return in_order(
                 read_weights("gensim", self.folder / "job"), self.corpus.vocab

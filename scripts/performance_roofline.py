@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from w2v.comparison.machine import Machine
+from w2v.comparison.bench import Machine
 from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.system.addresses import address_of

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from w2v.comparison.machine import Machine, load
+from w2v.comparison.bench import Machine, load
 from w2v.config import TrainConfig
 from w2v.corpus import EncodedCorpus
 from w2v.training.model import train_model

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from w2v import ConfigError
+from w2v import ConfigError, CorpusError
 from w2v.cli import cli
 from w2v.cli.output import width
-from w2v.comparison.bench import bench
+from w2v.comparison.bench import BenchReport, bench
 from w2v.comparison.bench_plot import write_plot
-from w2v.comparison.machine import BenchReport
 from w2v.comparison.profile import EvaluationSets
-from w2v.comparison.trainer_process import Run
+from w2v.comparison.trainer_process import TrainerRun
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 
@@ -106,7 +105,7 @@ def test_report_says_what_was_measured_and_where(report: BenchReport) -> None:
     ],
 )
 def test_settings_out_of_range(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises((ConfigError, CorpusError), match=message):
         bench(small_corpus(), **changes)
 
 
@@ -257,7 +256,7 @@ def test_plot_draws_the_medians(report: BenchReport, tmp_path: Path, monkeypatch
 def test_ratio_by_cpu_time_needs_both(report: BenchReport) -> None:
     pairs = report.speed[0]
 
-    def with_rate(run: Run, rate: float | None) -> Run:
+    def with_rate(run: TrainerRun, rate: float | None) -> TrainerRun:
         return replace(run, words_per_cpu_second=rate)
 
     both = replace(pairs, gensim=(with_rate(pairs.gensim[0], 2.0),), w2v=(with_rate(pairs.w2v[0], 8.0),))

@@ -18,13 +18,13 @@ from w2v.comparison.compare import TrainingComparison
 from w2v.comparison.profile import Score
 from w2v.comparison.spread import Measure
 from w2v.comparison.text import SharedText
-from w2v.comparison.trainer_process import Run
+from w2v.comparison.trainer_process import TrainerRun
 from w2v.comparison.weights import VocabularyCheck
 from w2v.config import TrainConfig
 
 
-def run_of(trainer: str, seed: int, rate: float) -> Run:
-    return Run(
+def run_of(trainer: str, seed: int, rate: float) -> TrainerRun:
+    return TrainerRun(
         trainer, "1.2", seed, 1.0, 2.0, 0.5, 30.0, 0.1, 900, 700, rate, rate, 50, 300, 34.0, 33.0, 200_000_000
     )
 

@@ -1,7 +1,7 @@
 from . import pytorch as pytorch
 from .api import train as train
-from .comparison.api import compare as compare
-from .comparison.models import compare_models as compare_models
+from .comparison.compare import compare as compare
+from .comparison.compare import compare_models as compare_models
 from .embeddings import Embeddings as Embeddings
 from .embeddings import Neighbor as Neighbor
 from .embeddings import from_gensim as from_gensim

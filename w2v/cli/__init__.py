@@ -25,7 +25,7 @@ _COMMANDS: dict[str, str] = {
     "similarity": "w2v.cli.query:similarity",
     "evaluate": "w2v.cli.evaluate:evaluate",
     "compare": "w2v.cli.compare:compare",
-    "bench": "w2v.cli.bench:bench",
+    "bench": "w2v.cli.compare:bench",
     "convert": "w2v.cli.convert:convert",
     "export": "w2v.cli.convert:export",
     "corpus": "w2v.cli.corpus:corpus",

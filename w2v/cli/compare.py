@@ -1,37 +1,45 @@
-"""The command compare."""
+"""The commands that set w2v beside gensim: compare and bench."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from w2v.cli.model_options import json_option
-from w2v.cli.options import config_options, make_config, read_everything, reading_options
-from w2v.cli.output import print_json, print_table, shown
+from w2v.cli.options import (
+    combined,
+    config_options,
+    is_given,
+    make_config,
+    read_everything,
+    reading_options_with,
+)
+from w2v.cli.output import print_json
 from w2v.config import TrainConfig, VocabConfig
+from w2v.objectives import MODELS
 
 if TYPE_CHECKING:
-    from w2v.comparison.compare import TrainingComparison
-    from w2v.comparison.models import ModelComparison
-    from w2v.comparison.profile import EvaluationSets, Score
-    from w2v.comparison.spread import Measure
-    from w2v.comparison.trainer_process import Run
-    from w2v.comparison.weights import VocabularyCheck
+    from w2v.comparison.profile import EvaluationSets
 
-_FOR_MODELS = {"sources", "analogies", "pairs", "as_json"}
-_NAMED = 3
-_WHOLE = 0.98
+_FORMODELS = {"sources", "analogies", "pairs", "as_json"}
+_PARTS = ("speed", "jobs")
+_QUICK = {"repeats": 2, "words": 200_000, "seeds": 1, "epochs": 1}
+# gensim does not keep exactly N words.
+_vocab_options = config_options(VocabConfig, leave_out=("max_vocab",))
+_sets_options = combined(
+    click.option("--analogies", multiple=True, metavar="FILE", help="As for w2v evaluate. Repeatable."),
+    click.option("--pairs", multiple=True, metavar="FILE", help="As for w2v evaluate. Repeatable."),
+)
 
 
 @click.command(no_args_is_help=True)
-@reading_options
-@config_options(VocabConfig, leave_out=("max_vocab",))  # gensim does not keep exactly N words
+@reading_options_with("CORPUS | MODEL OTHER")
+@_vocab_options
 @click.option(
     "--seeds", type=click.IntRange(3), default=3, show_default=True, help="Trainings of each, one a seed."
 )
@@ -42,8 +50,7 @@ _WHOLE = 0.98
     metavar="FOLDER",
     help="Keep the text that both read and all models in a new folder.",
 )
-@click.option("--analogies", multiple=True, metavar="FILE", help="As for w2v evaluate. Repeatable.")
-@click.option("--pairs", multiple=True, metavar="FILE", help="As for w2v evaluate. Repeatable.")
+@_sets_options
 @click.option(
     "--workers",
     type=click.IntRange(1, 1024),
@@ -91,6 +98,7 @@ def compare(
         _compare_models(sources, sets, as_json=as_json)
         return
     _refuse_model(sources[0])
+    from w2v.cli.comparison_report import comparison_dict, print_comparison
     from w2v.comparison.compare import compare_training
 
     found = compare_training(
@@ -101,25 +109,19 @@ def compare(
         sets=sets,
         keep=keep,
         origin=sources,
-        say=lambda line: click.echo(line, err=True),
+        say=_say,
     )
     if as_json:
-        print_json(_as_dict(found))
+        print_json(comparison_dict(found))
     else:
-        _print_training(found)
+        print_comparison(found)
     if strict and not found.is_inside:
         click.get_current_context().exit(1)
 
 
-# The argument that every command on a corpus has also takes two embeddings here.
-compare.params[0].metavar = "CORPUS | MODEL OTHER"
-
-
 def _refuse_options_of_training() -> None:
-    context = click.get_current_context()
-    for option in context.command.params:
-        name = str(option.name)
-        if name not in _FOR_MODELS and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+    for option in click.get_current_context().command.params:
+        if option.name not in _FORMODELS and is_given(str(option.name)):
             raise click.UsageError(f"{option.opts[0]} does not belong to a comparison of two embeddings")
 
 
@@ -131,212 +133,131 @@ def _refuse_model(source: Path) -> None:
 
 
 def _compare_models(sources: Sequence[Path], sets: EvaluationSets, *, as_json: bool) -> None:
-    from w2v.comparison.models import compare_models
+    from w2v.cli.comparison_report import print_models
+    from w2v.comparison.compare import compare_models
     from w2v.embeddings import load
 
     found = compare_models(load(sources[0]), load(sources[1]), sets=sets)
     if as_json:
         print_json({**asdict(found), "models": list(map(str, sources))})
     else:
-        _print_models(sources, found)
+        print_models(sources, found)
 
 
-def _print_models(sources: Sequence[Path], found: ModelComparison) -> None:
-    rows = [(shown(str(source)), f"{n:,} words") for source, n in zip(sources, found.n_words, strict=True)]
-    print_table([*rows, ("in both", f"{found.n_shared:,} words; all that follows is about these")])
-    click.echo()
-    table = [(_set_name(a), _value(a), _value(b), f"{a.n_known:,} of {a.n:,} known") for a, b in found.scores]
-    print_table(table, header=("", "MODEL", "OTHER", ""), right=(1, 2))
-    click.echo()
-    rows = [
-        ("neighbour overlap@10", f"{found.neighbor_overlap:.4f}"),
-        ("rank correlation of similarities", f"{found.similarity_correlation:.4f}"),
-        ("Procrustes residual (0 to 1.41)", f"{found.procrustes_residual:.4f}"),
-    ]
-    print_table(rows, right=(1,))
+@click.command(no_args_is_help=True)
+@reading_options_with("[CORPUS...]", required=False)  # --quick has the demo corpus
+@_vocab_options
+@click.option(
+    "--what",
+    multiple=True,
+    type=click.Choice(_PARTS),
+    help="speed: pairs of runs on the beginning of the text; jobs: whole jobs and their quality (default: "
+    "both). Repeatable.",
+)
+@click.option(
+    "--model",
+    type=click.Choice((*MODELS, "both")),
+    default="both",
+    show_default=True,
+    help="Which model.",
+)
+@click.option(
+    "--repeats", type=click.IntRange(1), default=5, show_default=True, help="Pairs of speed of each kind."
+)
+@click.option(
+    "--words",
+    type=click.IntRange(1),
+    default=2_000_000,
+    show_default=True,
+    help="Words of the beginning of the text on which speed is measured.",
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), default=3, show_default=True, help="Whole jobs of each, one a seed."
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="An answer in a minute, without quality; without CORPUS, on a corpus that gensim carries.",
+)
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw the result (.png, .svg, .pdf; needs matplotlib).",
+)
+@_sets_options
+@config_options(TrainConfig, leave_out=("model",))
+@json_option
+def bench(
+    sources: tuple[Path, ...],
+    what: tuple[str, ...],
+    model: str,
+    quick: bool,
+    plot: Path | None,
+    analogies: tuple[str, ...],
+    pairs: tuple[str, ...],
+    as_json: bool,
+    **values: Any,
+) -> None:
+    """Measure w2v beside gensim on a CORPUS.
+
+    gensim trains by its fastest way (corpus_file). Both run by turns with the same settings, each in a
+    process of its own with one thread for BLAS, never two at once: keep the machine quiet meanwhile.
+
+    Speed is in raw words a second of training with 1 worker and with --workers; reading, counting and
+    compiling are apart. Whole jobs are all that a user waits for, from starting Python to the saved model.
+
+    \b
+    Example:
+      w2v bench --quick
+      w2v bench corpus.txt --plot bench.png
+      w2v bench corpus.txt --what speed --model sg --vector-size 300 --repeats 7 --json
+    """
+    from w2v.cli.comparison_report import bench_dict, print_bench
+    from w2v.comparison.bench import bench as run
+    from w2v.comparison.bench_plot import write_plot
+    from w2v.comparison.profile import EvaluationSets
+    from w2v.files.figures import check_figure
+
+    if not sources and not quick:
+        raise click.UsageError("give a CORPUS, or --quick for the demo corpus")
+    if plot is not None:
+        check_figure(plot)
+    if quick:
+        values |= {name: _QUICK[name] for name in _QUICK if not is_given(name)}
+    has_quality = bool(analogies or pairs or not quick)
+    sets = EvaluationSets.read(analogies, pairs) if has_quality else EvaluationSets((), ())
+    with tempfile.TemporaryDirectory(prefix="w2v-") as folder:
+        values["sources"] = sources or (_demo(Path(folder)),)
+        found = run(
+            read_everything(values),
+            train=make_config(TrainConfig, values),
+            min_count=make_config(VocabConfig, values).min_count,
+            models=MODELS if model == "both" else (model,),
+            what=what or _PARTS,
+            repeats=values["repeats"],
+            words=values["words"],
+            seeds=values["seeds"],
+            sets=sets,
+            say=_say,
+        )
+    if plot is not None:
+        write_plot(found, plot)
+        click.echo(f"Wrote {plot}", err=True)
+    if as_json:
+        print_json(bench_dict(found))
+    else:
+        print_bench(found)
 
 
-def _set_name(score: Score) -> str:
-    from w2v.comparison.profile import ANALOGY_WORDS
+def _demo(folder: Path) -> Path:
+    from w2v.corpus.tools.demo import write_demo
 
-    return f"{score.name}, top {ANALOGY_WORDS:,}" if score.kind == "analogies" else score.name
-
-
-def _value(score: Score) -> str:
-    return "-" if score.value is None else f"{score.value:.4f}"
-
-
-def _as_dict(found: TrainingComparison) -> dict[str, Any]:
-    measures = [
-        {**asdict(one), "difference": one.difference, "margin": one.margin, "verdict": one.verdict}
-        for one in found.measures
-    ]
-    return {
-        "is_inside": found.is_inside,
-        "text": {**asdict(found.text), "path": str(found.text.path)},
-        "settings": found.settings,
-        "gensim_alpha": found.gensim_alpha,
-        "min_count": found.min_count,
-        "seeds": found.seeds,
-        "vocabulary": {**asdict(found.vocabulary), "is_same": found.vocabulary.is_same},
-        "measures": measures,
-        "too_few_known": [asdict(score) for score in found.too_few],
-        "runs": [asdict(run) for run in found.runs],
-        "gensim_share": found.gensim_share,
-    }
+    path = folder / "demo.txt"
+    with path.open("wb") as file:
+        write_demo(file)
+    return path
 
 
-def _print_training(found: TrainingComparison) -> None:
-    theirs, ours = (found.runs_of(trainer) for trainer in ("gensim", "w2v"))
-    click.echo(f"gensim {theirs[0].version} and w2v {ours[0].version}, trained on the same text")
-    print_table(_description(found))
-    _print_quality(found)
-    _print_agreements([one for one in found.measures if one.is_agreement])
-    _print_costs(theirs, ours)
-    click.echo(f"\n{_conclusion(found)}")
-    click.echo(
-        f"(inside: no further from gensim's mean than the mean of {len(found.seeds)} more gensim runs would "
-        "fall 95 times of 100)"
-    )
-
-
-def _description(found: TrainingComparison) -> list[tuple[str, str]]:
-    text, config = found.text, TrainConfig(**found.settings)
-    origin = (
-        "byte for byte CORPUS" if text.is_corpus else "written out as w2v read CORPUS, one sentence a line"
-    )
-    cut = f"; {text.n_cut:,} of more than 1,000 words cut there" if text.n_cut else ""
-    both = (
-        f"{config.model}, {config.vector_size} dimensions, window {config.window}, {config.negative} "
-        f"negatives, sample {config.sample:g}, min_count {found.min_count}, epochs {config.epochs}"
-    )
-    kernel = f"{config.kernel} kernel"
-    if config.objective.works_in_blocks:
-        kernel += f", {config.block_size} positions, {config.block_negatives} negatives a block"
-    if config.objective.averages_contexts:
-        kernel += f", {config.cbow_update} update"
-    alphas = f"alpha {found.gensim_alpha:g} (gensim) and {config.alpha:g} (w2v)"
-    if config.alpha == found.gensim_alpha:
-        alphas = f"alpha {config.alpha:g}"
-    lost = []
-    if found.gensim_share < _WHOLE:
-        lost = [("NOTE", f"gensim trained on only {found.gensim_share:.1%} of the words that it should")]
-    return [
-        ("text", f"{text.tokens:,} words in {text.sentences:,} sentences, {origin}{cut}"),
-        ("both", both),
-        ("", f"{alphas}, to {config.min_alpha:g}; workers {config.workers}; seeds {_seeds(found.seeds)}"),
-        ("w2v", kernel),
-        ("vocabulary", _vocabulary_line(found.vocabulary)),
-        *lost,
-    ]
-
-
-def _seeds(seeds: Sequence[int]) -> str:
-    return f"{seeds[0]} to {seeds[-1]}"
-
-
-def _vocabulary_line(check: VocabularyCheck) -> str:
-    if check.is_same:
-        return f"the same {check.n_words:,} words with the same counts, {check.n_tokens:,} tokens in all"
-    parts = []
-    for name, words in (("gensim", check.only_gensim), ("w2v", check.only_w2v)):
-        if words:
-            parts.append(f"only {name} has {_some(f'{shown(w)} ({n:,})' for w, n in words)}")
-    if check.other_count:
-        some = _some(f"{shown(word)} (gensim {a:,}, w2v {b:,})" for word, a, b in check.other_count)
-        parts.append(f"counts differ of {some}")
-    return f"NOT THE SAME: {'; '.join(parts)}; {check.n_words:,} words are the same"
-
-
-def _some(words: Iterable[str]) -> str:
-    words = list(words)
-    more = f" and {len(words) - _NAMED:,} more" if len(words) > _NAMED else ""
-    return ", ".join(words[:_NAMED]) + more
-
-
-def _print_quality(found: TrainingComparison) -> None:
-    rows = [
-        _row(one, f"{one.known[0]:,} of {one.known[1]:,}" if one.known else "")
-        for one in found.measures
-        if not one.is_agreement
-    ]
-    click.echo()
-    header = ("mean of the seeds ± sd", "gensim", "w2v", "difference", "gensim's spread", "verdict", "known")
-    print_table(rows, header=header, right=(1, 2, 3, 4))
-    for score in found.too_few:
-        click.echo(f"{shown(score.name)}: not judged, only {score.n_known:,} of {score.n:,} known")
-
-
-def _print_agreements(measures: Iterable[Measure]) -> None:
-    rows = [_row(one, _spread(one.own)) for one in measures]
-    click.echo()
-    header = (
-        "mean of pairs of runs ± sd",
-        "gensim-gensim",
-        "w2v-gensim",
-        "difference",
-        "gensim's spread",
-        "verdict",
-        "w2v-w2v",
-    )
-    print_table(rows, header=header, right=(1, 2, 3, 4, 6))
-
-
-def _row(one: Measure, last: str) -> tuple[str, ...]:
-    name = shown(one.name) + ("" if one.higher_is_better else " (lower is better)")
-    margin = f"± {one.margin:.4f}"
-    return name, _spread(one.gensim), _spread(one.w2v), f"{one.difference:+.4f}", margin, _verdict(one), last
-
-
-def _verdict(one: Measure) -> str:
-    """Name the verdict; two models that do not agree are no worse for it."""
-    return (
-        {"better": "closer", "worse": "farther"}.get(one.verdict, "inside")
-        if one.is_agreement
-        else one.verdict
-    )
-
-
-def _spread(values: tuple[float, ...]) -> str:
-    from w2v.comparison.spread import deviation, mean
-
-    return f"{mean(values):.4f} ± {deviation(values):.4f}"
-
-
-def _print_costs(theirs: Sequence[Run], ours: Sequence[Run]) -> None:
-    rows = []
-    for name, attribute, scale, higher_is_better in (
-        ("words/s of training", "words_per_second", 1, True),
-        ("wall time of the process, s", "wall_seconds", 1, False),
-        ("CPU time of the process, s", "cpu_seconds", 1, False),
-        ("peak memory of the process, MB", "peak_bytes", 1e6, False),
-    ):
-        a, b = (_median(getattr(run, attribute) for run in runs) for runs in (theirs, ours))
-        if a is None or b is None:
-            continue
-        ratio = b / a if higher_is_better else a / b
-        digits = 0 if a / scale >= 100 else 1
-        rows.append((name, f"{a / scale:,.{digits}f}", f"{b / scale:,.{digits}f}", f"{ratio:.1f} x"))
-    click.echo()
-    print_table(rows, header=("median of the runs", "gensim", "w2v", "better by"), right=(1, 2, 3))
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
-
-
-def _conclusion(found: TrainingComparison) -> str:
-    n_inside = sum(one.verdict == "inside" for one in found.measures)
-    parts = [f"inside gensim's own spread on {n_inside} of {len(found.measures)} measures"]
-    for verdict in ("better", "worse", "closer", "farther"):
-        names = [
-            f"{shown(one.name)} (by {abs(one.difference):.4f})"
-            for one in found.measures
-            if _verdict(one) == verdict
-        ]
-        if names:
-            parts.append(f"outside, {verdict}: {', '.join(names)}")
-    if not found.vocabulary.is_same:
-        parts.append("the vocabularies are not the same")
-    return f"Verdict: w2v is {'; '.join(parts)}."
+def _say(line: str) -> None:
+    click.echo(line, err=True)

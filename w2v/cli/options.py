@@ -64,6 +64,11 @@ def make_config(config: type[Config], values: Mapping[str, Any]) -> Config:
         raise click.UsageError(str(error)) from None
 
 
+def is_given(name: str) -> bool:
+    """Return whether a parameter of the command that runs stands on its command line."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 def _as_sources(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str | Path]:
     """Make paths of what are no URLs, from which a Path would take a slash."""
     from w2v.corpus.read.remote import is_url
@@ -71,10 +76,10 @@ def _as_sources(ctx: click.Context, param: click.Parameter, values: Sequence[str
     return [value if is_url(value) else Path(value) for value in values]
 
 
-def reading_options(command: Command) -> Command:
-    """Give a command the arguments CORPUS... and the options of reading; `read_everything` takes them."""
-    for decorate in (
-        click.argument("sources", nargs=-1, required=True, metavar="CORPUS...", callback=_as_sources),
+def reading_options_with(metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
+    """Return a decorator for the argument `sources` and the options of reading; see `read_everything`."""
+    return combined(
+        click.argument("sources", nargs=-1, required=required, metavar=metavar, callback=_as_sources),
         config_options(CorpusConfig),
         config_options(PhraseConfig),
         click.option(
@@ -90,9 +95,10 @@ def reading_options(command: Command) -> Command:
             help="Folder that keeps encoded corpora for later runs (default: the user's cache folder).",
         ),
         click.option("--no-cache", is_flag=True, help="Keep nothing for the next run."),
-    )[::-1]:
-        command = decorate(command)
-    return command
+    )
+
+
+reading_options = reading_options_with("CORPUS...")
 
 
 def corpus_options(command: Command) -> Command:
@@ -166,9 +172,8 @@ def describe(corpus: EncodedCorpus) -> str:
 def _vocab(values: Mapping[str, Any]) -> VocabConfig | Vocab:
     if values["vocab_file"] is None:
         return make_config(VocabConfig, values)
-    context = click.get_current_context()
     for field in dataclasses.fields(VocabConfig):
-        if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE:
+        if is_given(field.name):
             raise click.UsageError(f"--vocab says which words to take; leave out {_flag(field.name)}")
     from w2v.vectors.vocab_files import read_vocab
 

@@ -1,34 +1,165 @@
-"""gensim and w2v by turns on the same text: training speed in pairs, and whole jobs with their quality."""
+"""The benchmark beside gensim: training speed in pairs of runs, and whole jobs with their quality."""
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import shutil
+import os
+import platform
+import sys
 import tempfile
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from w2v.comparison.compare import GENSIM_ALPHA, most_frequent
-from w2v.comparison.machine import BenchReport, Machine, SpeedPairs, WholeJobs, load
 from w2v.comparison.profile import EvaluationSets, Score, measure_scores
+from w2v.comparison.side_by_side import TRAINERS, Say, SideBySide, by_turns, side_by_side
+from w2v.comparison.spread import Measure
 from w2v.comparison.text import SharedText, cut_sentences, write_text
-from w2v.comparison.trainer_process import TRAINERS, Job, Run, TextPart, run_job
-from w2v.comparison.weights import in_order, read_weights, shared_words
+from w2v.comparison.trainer_process import TrainerRun, medians
+from w2v.comparison.w2v_job import first_sentences
+from w2v.comparison.weights import in_order, shared_words
 from w2v.config import TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus
 from w2v.errors import ConfigError
 from w2v.objectives import MODELS
+from w2v.system.processes import usable_cores
+from w2v.system.version import __version__
 
 PARTS = ("speed", "jobs")
 # Passes over the text of a speed pair: w2v would be done with one before the clock has said much.
 _PASSES = {"gensim": 1, "w2v": 5}
 
-Say = Callable[[str], None]
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a benchmark ran.
+
+    Attributes
+    ----------
+    processor : str
+    cores : int
+        That this process may use.
+    versions : mapping of str to str
+    blas_threads : int
+        Of each trainer: they have threads of their own.
+    load_before, load_after : float or None
+        Processes waiting to run, the mean of a minute; a busy machine shows.
+    """
+
+    processor: str
+    cores: int
+    versions: Mapping[str, str]
+    blas_threads: int
+    load_before: float | None
+    load_after: float | None
+
+    @classmethod
+    def look(cls) -> Machine:
+        """Look at this machine."""
+        packages = {name: version(name) for name in ("gensim", "numba", "numpy", "scipy")}
+        versions = {"w2v": __version__, "python": platform.python_version(), **packages}
+        return cls(_processor(), usable_cores(), versions, 1, load(), None)
+
+
+def load() -> float | None:
+    """Return the mean load of the last minute, or None where the system has none."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
+def _processor() -> str:
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+@dataclass(frozen=True)
+class SpeedPairs:
+    """Pairs of runs that differ in nothing but the trainer, one right after the other.
+
+    Attributes
+    ----------
+    model : {"sg", "cbow"}
+    workers : int
+    gensim, w2v : tuple of TrainerRun
+        Pair i is gensim[i] and w2v[i].
+    """
+
+    model: str
+    workers: int
+    gensim: tuple[TrainerRun, ...]
+    w2v: tuple[TrainerRun, ...]
+
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """w2v's raw words a second of training over gensim's, a pair."""
+        return tuple(
+            b.words_per_second / a.words_per_second for a, b in zip(self.gensim, self.w2v, strict=True)
+        )
+
+    @property
+    def cpu_ratio(self) -> float | None:
+        """The same by CPU time, which other people's work on the machine changes little: ratio of medians."""
+        rates = medians("words_per_cpu_second", self.gensim, self.w2v)
+        return None if rates is None else rates[1] / rates[0]
+
+
+@dataclass(frozen=True)
+class WholeJobs:
+    """Whole jobs of one model: import, read, count, compile, train, save.
+
+    Attributes
+    ----------
+    model : {"sg", "cbow"}
+    gensim, w2v : tuple of TrainerRun
+        One a seed; w2v's compiled code was there already.
+    cold : TrainerRun
+        w2v's first, with nothing compiled yet.
+    quality : tuple of Measure
+        One value a seed; empty where quality was not asked for.
+    """
+
+    model: str
+    gensim: tuple[TrainerRun, ...]
+    w2v: tuple[TrainerRun, ...]
+    cold: TrainerRun
+    quality: tuple[Measure, ...]
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """All of a benchmark.
+
+    Attributes
+    ----------
+    machine : Machine
+    settings : mapping
+        The fields of `TrainConfig`; `model`, `workers` and `alpha` differ from run to run.
+    alphas : mapping of str to (float, float)
+        gensim's and w2v's learning rate at the start, by model.
+    min_count, tokens, sentences, vocabulary : int
+        Of the text that both read.
+    part_tokens : int
+        Raw words of the beginning of the text on which the speed pairs train.
+    speed : tuple of SpeedPairs
+    jobs : tuple of WholeJobs
+    """
+
+    machine: Machine
+    settings: Mapping[str, Any]
+    alphas: Mapping[str, tuple[float, float]]
+    min_count: int
+    tokens: int
+    sentences: int
+    vocabulary: int
+    part_tokens: int
+    speed: tuple[SpeedPairs, ...]
+    jobs: tuple[WholeJobs, ...]
 
 
 def bench(
@@ -49,7 +180,6 @@ def bench(
     Parameters
     ----------
     corpus : EncodedCorpus
-        With all of its words: encoded with a min_count of 1.
     train : TrainConfig, optional
         For both; its `model` is passed over. Speed is measured with one worker and with `workers`.
     min_count : int
@@ -70,36 +200,29 @@ def bench(
     Raises
     ------
     ConfigError
-        If a word cannot be written for gensim, or a number is out of range.
+        If a number is out of range, or gensim cannot follow a setting.
     CorpusError
-        If there is nothing to train.
+        If no word is left, or a word cannot be written for gensim.
     """
     _check(repeats, seeds, words, models, what)
     machine = Machine.look()
-    given = train or TrainConfig()
-    config = given.resolved(corpus.n_tokens)
-    unresolved = replace(config, block_negatives=given.block_negatives)  # None: each model's own default
-    if config.sample == 1:
-        raise ConfigError("gensim takes a sample of 1 for a count; give a lower one, or 0")
-    chosen = most_frequent(corpus, min_count)
-    with tempfile.TemporaryDirectory(prefix="w2v-bench-", ignore_cleanup_errors=True) as temporary:
-        folder = Path(temporary)
-        text = write_text(corpus, folder / "text.txt")
-        part = _write_part(corpus, words, folder / "part.txt")
-        work = _Work(replace(unresolved, alpha=given.alpha), chosen, text, part, min_count, folder, say)
-        speed = work.speed(models, repeats) if "speed" in what else ()
-        jobs = tuple(work.jobs(model, seeds, sets) for model in models) if "jobs" in what else ()
+    train = train or TrainConfig()
+    with side_by_side(corpus, train, min_count=min_count, say=say) as both:
+        part = _write_part(corpus, words, both.folder / "part.txt")
+        speed = _speed(both, part, models, repeats) if "speed" in what else ()
+        jobs = [_whole_jobs(both, model, seeds, sets) for model in models] if "jobs" in what else ()
     return BenchReport(
         machine=replace(machine, load_after=load()),
-        settings=dataclasses.asdict(unresolved),
-        alphas={model: work.alphas(model) for model in models},
+        # block_negatives stay None where each model has its own default.
+        settings=asdict(replace(both.config("w2v"), block_negatives=train.block_negatives)),
+        alphas={model: _alphas(both, model) for model in models},
         min_count=min_count,
-        tokens=text.tokens,
-        sentences=text.sentences,
-        vocabulary=len(chosen.vocab),
+        tokens=both.text.tokens,
+        sentences=both.text.sentences,
+        vocabulary=len(both.corpus.vocab),
         part_tokens=part.tokens,
         speed=tuple(speed),
-        jobs=jobs,
+        jobs=tuple(jobs),
     )
 
 
@@ -112,107 +235,45 @@ def _check(repeats: int, seeds: int, words: int, models: Collection[str], what: 
             raise ConfigError(f"{name} must be of {', '.join(known)}; got {', '.join(given) or 'none'}")
 
 
-def _write_part(corpus: EncodedCorpus, words: int, path: Path) -> TextPart:
+def _alphas(both: SideBySide, model: str) -> tuple[float, float]:
+    theirs, ours = (cast(float, both.config(trainer, model=model).alpha) for trainer in TRAINERS)
+    return theirs, ours
+
+
+def _write_part(corpus: EncodedCorpus, words: int, path: Path) -> SharedText:
     """Write the first sentences, `words` words or a few more."""
     offsets = cut_sentences(corpus.offsets)
     n_sentences = min(int(np.searchsorted(offsets, words)), len(offsets) - 1)
-    offsets = offsets[: n_sentences + 1]
-    part = replace(corpus, tokens=corpus.tokens[: int(offsets[-1])], offsets=offsets)
-    written = write_text(part, path)
-    return TextPart(str(path), written.sentences, written.tokens)
+    return write_text(first_sentences(replace(corpus, offsets=offsets), n_sentences), path)
 
 
-@dataclass
-class _Work:
-    """What the runs of one benchmark share; in `config`, None stands for each model's own default."""
-
-    config: TrainConfig
-    corpus: EncodedCorpus
-    text: SharedText
-    part: TextPart
-    min_count: int
-    folder: Path
-    say: Say
-
-    def alphas(self, model: str) -> tuple[float, float]:
-        """Return gensim's and w2v's learning rate at the start."""
-        ours = replace(self.config, model=model).resolved(self.text.tokens).alpha
-        return self.config.alpha or max(GENSIM_ALPHA, self.config.min_alpha), cast(float, ours)
-
-    def speed(self, models: Collection[str], repeats: int) -> list[SpeedPairs]:
-        """Run pairs; all kinds come up in every round, so that a change of the machine meets them all."""
-        kinds = list(itertools.product(models, sorted({1, self.config.workers})))
-        runs: dict[tuple[str, str, int], list[Run]] = {}
-        for turn in range(repeats):
-            for model, workers in kinds:
-                for trainer in TRAINERS if turn % 2 == 0 else TRAINERS[::-1]:
-                    run = self._run(trainer, model, workers=workers, epochs=_PASSES[trainer], part=self.part)
-                    runs.setdefault((trainer, model, workers), []).append(run)
-                    self.say(f"{_title(trainer, model, workers)}: {run.words_per_second:,.0f} words/s")
-        return [
-            SpeedPairs(model, workers, *(tuple(runs[trainer, model, workers]) for trainer in TRAINERS))
-            for model, workers in kinds
-        ]
-
-    def jobs(self, model: str, seeds: int, sets: EvaluationSets | None) -> WholeJobs:
-        """Run whole jobs with a cache of compiled code of their own: empty at w2v's first, filled later."""
-        runs: dict[str, list[Run]] = {trainer: [] for trainer in TRAINERS}
-        scores: dict[str, list[tuple[Score, ...]]] = {trainer: [] for trainer in TRAINERS}
-        sets = sets or EvaluationSets.read()
-        with tempfile.TemporaryDirectory(prefix="w2v-compiled-", ignore_cleanup_errors=True) as cache:
-            cold = self._run("w2v", model, numba_cache=Path(cache))
-            self.say(f"{_title('w2v', model, self.config.workers)}, cold: {cold.wall_seconds:.1f} s")
-            for i, seed in enumerate(range(self.config.seed, self.config.seed + seeds)):
-                places = {trainer: self.folder / f"{trainer}-{model}-{seed}" for trainer in TRAINERS}
-                for trainer in TRAINERS if i % 2 == 0 else TRAINERS[::-1]:
-                    run = self._run(trainer, model, seed=seed, place=places[trainer], numba_cache=Path(cache))
-                    runs[trainer].append(run)
-                    title = _title(trainer, model, self.config.workers)
-                    self.say(f"{title}, seed {seed}: {run.wall_seconds:.1f} s")
-                for trainer, found in self._scores(places, sets).items():
-                    scores[trainer].append(found)
-        quality, _ = measure_scores(scores["gensim"], scores["w2v"])
-        return WholeJobs(model, tuple(runs["gensim"]), tuple(runs["w2v"]), cold, quality)
-
-    def _scores(self, places: Mapping[str, Path], sets: EvaluationSets) -> dict[str, tuple[Score, ...]]:
-        """Evaluate the models of one seed on the words that all have, and remove them."""
-        models = {trainer: read_weights(trainer, place) for trainer, place in places.items()}
-        vocab = shared_words(self.corpus.vocab, [model.vocab for model in models.values()])
-        scores = {trainer: sets.scores(in_order(model, vocab)) for trainer, model in models.items()}
-        for place in places.values():
-            shutil.rmtree(place)
-        return scores
-
-    def _run(
-        self,
-        trainer: str,
-        model: str,
-        *,
-        workers: int | None = None,
-        epochs: int | None = None,
-        seed: int | None = None,
-        part: TextPart | None = None,
-        place: Path | None = None,
-        numba_cache: Path | None = None,
-    ) -> Run:
-        alpha = self.alphas(model)[TRAINERS.index(trainer)]
-        config = replace(
-            self.config,
-            model=model,
-            alpha=alpha,
-            workers=workers or self.config.workers,
-            epochs=epochs or self.config.epochs,
-            seed=self.config.seed if seed is None else seed,
-        )
-        job = Job(str(self.text.path), dataclasses.asdict(config), self.min_count, part, save=part is None)
-        run = run_job(trainer, job, place or self.folder / "job", numba_cache=numba_cache)
-        shutil.rmtree(self.folder / "job", ignore_errors=True)
-        return run
+def _speed(both: SideBySide, part: SharedText, models: Collection[str], repeats: int) -> list[SpeedPairs]:
+    """Run pairs; all kinds come up in every round, so that a change of the machine meets them all."""
+    kinds = list(itertools.product(models, sorted({1, both.train.workers})))
+    runs: dict[tuple[str, str, int], list[TrainerRun]] = {}
+    for _, order in by_turns(range(repeats)):
+        for (model, workers), trainer in itertools.product(kinds, order):
+            run = both.run(trainer, part=part, model=model, workers=workers, epochs=_PASSES[trainer])
+            runs.setdefault((trainer, model, workers), []).append(run)
+    return [
+        SpeedPairs(model, workers, *(tuple(runs[trainer, model, workers]) for trainer in TRAINERS))
+        for model, workers in kinds
+    ]
 
 
-def _title(trainer: str, model: str, workers: int) -> str:
-    return f"{trainer}, {model}, {_workers(workers)}"
-
-
-def _workers(n: int) -> str:
-    return "1 worker" if n == 1 else f"{n} workers"
+def _whole_jobs(both: SideBySide, model: str, seeds: int, sets: EvaluationSets | None) -> WholeJobs:
+    """Run whole jobs with a cache of compiled code of their own: empty at w2v's first, filled later."""
+    sets = sets or EvaluationSets.read()
+    train = replace(both.train, model=model)
+    all_runs: list[Mapping[str, TrainerRun]] = []
+    scores: list[dict[str, tuple[Score, ...]]] = []
+    with tempfile.TemporaryDirectory(prefix="w2v-compiled-", ignore_cleanup_errors=True) as cache:
+        both = replace(both, train=train, numba_cache=Path(cache))
+        cold = both.run("w2v", note=", cold")
+        for _, runs, models in both.models(range(train.seed, train.seed + seeds)):
+            vocab = shared_words(both.corpus.vocab, [one.vocab for one in models.values()])
+            scores.append({name: sets.scores(in_order(one, vocab)) for name, one in models.items()})
+            all_runs.append(runs)
+    quality, _ = measure_scores(*([found[trainer] for found in scores] for trainer in TRAINERS))
+    theirs, ours = (tuple(runs[trainer] for runs in all_runs) for trainer in TRAINERS)
+    return WholeJobs(model, theirs, ours, cold, quality)

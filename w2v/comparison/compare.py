@@ -1,18 +1,15 @@
-"""gensim and w2v trained on the same text with the same settings, and compared: `compare_training`."""
+"""The comparisons: gensim and w2v trained on the same text, with a verdict, and any two embeddings."""
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations, product, starmap
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from w2v.comparison.loss import LossSample, draw_sample, mean_loss
+from w2v.api import Reading, split_settings
+from w2v.comparison.loss import draw_sample
 from w2v.comparison.profile import (
     EvaluationSets,
     Probe,
@@ -24,18 +21,19 @@ from w2v.comparison.profile import (
     procrustes_residual,
     similarity_correlation,
 )
+from w2v.comparison.side_by_side import TRAINERS, Say, SideBySide, side_by_side
 from w2v.comparison.spread import FEWEST_SEEDS, Measure
-from w2v.comparison.text import SharedText, write_text
-from w2v.comparison.trainer_process import TRAINERS, Job, Run, run_job
-from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, read_weights, shared_words
-from w2v.config import TrainConfig, VocabConfig
+from w2v.comparison.text import SharedText
+from w2v.comparison.trainer_process import TrainerRun
+from w2v.comparison.weights import VocabularyCheck, check_vocabulary, in_order, shared_words
+from w2v.config import Settings, TrainConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, PathLike
+from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
-from w2v.vectors.vocab import Vocab, keep_probabilities
+from w2v.vectors.vocab import keep_probabilities
 
-GENSIM_ALPHA = 0.025
-
-Say = Callable[[str], None]
+if TYPE_CHECKING:
+    from w2v.corpus import Source
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ class TrainingComparison:
         Those of quality, then the agreements.
     too_few : tuple of Score
         Test sets of which too few questions are known to say anything.
-    runs : tuple of Run
-        In the order in which they ran: gensim and w2v by turns.
+    runs : tuple of TrainerRun
+        In the order in which they ran: gensim and w2v take turns.
     gensim_share : float
         Words gensim trained on, of those that subsampling leaves: about 1, unless gensim lost some.
     """
@@ -70,7 +68,7 @@ class TrainingComparison:
     vocabulary: VocabularyCheck
     measures: tuple[Measure, ...]
     too_few: tuple[Score, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[TrainerRun, ...]
     gensim_share: float
 
     @property
@@ -78,9 +76,77 @@ class TrainingComparison:
         """Whether the vocabularies are the same and w2v is worse on no measure than gensim's own spread."""
         return self.vocabulary.is_same and not any(one.verdict == "worse" for one in self.measures)
 
-    def runs_of(self, trainer: str) -> tuple[Run, ...]:
+    def runs_of(self, trainer: str) -> tuple[TrainerRun, ...]:
         """Return the runs of "gensim" or "w2v", in the order of the seeds."""
         return tuple(run for run in self.runs if run.trainer == trainer)
+
+
+def compare(
+    corpus: Source,
+    *,
+    seeds: int = FEWEST_SEEDS,
+    analogies: Iterable[str | Path] | None = None,
+    pairs: Iterable[str | Path] | None = None,
+    keep: PathLike | None = None,
+    cache_dir: PathLike | None = None,
+    cache: bool = True,
+    **settings: Any,
+) -> TrainingComparison:
+    """Train gensim and w2v on the same text with the same settings, and compare what comes of it.
+
+    Each trains `seeds` times; they take turns, each in a process of its own. Vectors are not compared one by
+    one: see `w2v.comparison`.
+
+    Parameters
+    ----------
+    corpus : path-like, sequence of path-like, or iterable of sequences of str
+        As for `w2v.train`.
+    seeds : int
+        At least 3.
+    analogies, pairs : iterable of str or path-like, optional
+        Test sets; see `w2v.evaluation.evaluate`.
+    keep : path-like, optional
+        A new folder for the text and all models.
+    cache_dir, cache
+        Where encoded files are kept for the next run, and whether; see `w2v.corpus.encode`.
+    **settings
+        As for `w2v.train`, without max_vocab, which gensim does not have. `workers` is 1 unless given: see
+        `compare_training`.
+
+    Returns
+    -------
+    TrainingComparison
+        `measures`, each with a `verdict`; `runs` with times and memory; `is_inside` for the whole.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is unknown, out of range, or one that gensim cannot follow.
+    CorpusError
+        If the corpus cannot be read or leaves nothing to train.
+
+    Examples
+    --------
+    >>> import w2v
+    >>> found = w2v.compare("corpus.txt", model="sg", kernel="exact")  # doctest: +SKIP
+    >>> [(one.name, one.verdict) for one in found.measures]  # doctest: +SKIP
+    """
+    corpus_config, phrases, vocab_config, train_config = split_settings(
+        cast(Settings, {"workers": 1, **settings})
+    )
+    if vocab_config.max_vocab is not None:
+        raise ConfigError("gensim cannot keep exactly max_vocab words; choose min_count instead")
+    sets = EvaluationSets.read(analogies, pairs)
+    reading = Reading(corpus, corpus_config, vocab_config, phrases, cache_dir, cache, bar=False)
+    return compare_training(
+        reading.read(),
+        min_count=vocab_config.min_count,
+        train=train_config,
+        seeds=seeds,
+        sets=sets,
+        keep=keep,
+        origin=corpus,
+    )
 
 
 def compare_training(
@@ -94,173 +160,66 @@ def compare_training(
     origin: object = None,
     say: Say = lambda line: None,
 ) -> TrainingComparison:
-    """Train gensim and w2v N times each, by turns, each time in a process of its own, and compare.
+    """Do what `compare` does with a corpus that has been read.
 
     Parameters
     ----------
     corpus : EncodedCorpus
-        With all of its words: encoded with a min_count of 1.
-    min_count : int
-        For both trainers.
     train : TrainConfig, optional
         For both; by default with one worker, because gensim's `corpus_file` lets the learning rate fall less
-        the more workers there are. Where alpha is None each takes its own default.
+        the more workers there are. Where alpha is None, each takes its own default.
     seeds : int
-        N, at least 3. The seeds are train.seed and those that follow it.
+        N. The seeds are train.seed and those that follow it.
     sets : EvaluationSets, optional
         By default those that gensim carries.
-    keep : path-like, optional
-        A folder for the text and all models; it must not be there yet, or be empty.
-    origin : path-like or sequence of path-like, optional
-        What the corpus was read from, to say whether the text that both read is the same bytes.
-    say : callable, optional
-        Called with a line of text when a run is done.
-
-    Returns
-    -------
-    TrainingComparison
-
-    Raises
-    ------
-    ConfigError
-        If gensim cannot follow a setting, or a word cannot be written for it.
-    CorpusError
-        If there is nothing to train.
+    min_count, keep, origin, say
+        See `side_by_side`.
     """
     train = train or TrainConfig(workers=1)
     if seeds < FEWEST_SEEDS:
         raise ConfigError(f"seeds must be at least {FEWEST_SEEDS} to know gensim's own spread; got {seeds}")
-    if train.sample == 1:
-        raise ConfigError("gensim takes a sample of 1 for a count; give a lower one, or 0")
-    chosen = most_frequent(corpus, min_count)
-    config = train.resolved(corpus.n_tokens)
-    gensim_alpha = train.alpha or max(GENSIM_ALPHA, train.min_alpha)
     sets = sets or EvaluationSets.read()
-    with _folder(keep) as folder:
-        text = write_text(corpus, folder / "text.txt", origin)
-        work = _Work(chosen, text, config, gensim_alpha, min_count, sets, folder, keep is not None, say)
-        return work.compare(range(config.seed, config.seed + seeds))
+    with side_by_side(corpus, train, min_count=min_count, keep=keep, origin=origin, say=say) as both:
+        return _compare(both, range(train.seed, train.seed + seeds), sets, keep)
 
 
-def most_frequent(corpus: EncodedCorpus, min_count: int) -> EncodedCorpus:
-    """Return a corpus that holds all words with the vocabulary that `min_count` leaves."""
-    n_words = int((corpus.vocab.counts >= min_count).sum())
-    if n_words == 0:
-        highest = int(corpus.vocab.counts.max())
-        raise ConfigError(f"no word occurs {min_count} times (most frequent: {highest}); lower min_count")
-    vocab = Vocab(list(corpus.vocab.words[:n_words]), corpus.vocab.counts[:n_words])
-    return dataclasses.replace(corpus, vocab=vocab)
+def _compare(
+    both: SideBySide, seeds: range, sets: EvaluationSets, keep: PathLike | None
+) -> TrainingComparison:
+    """Train with each seed, keep a profile of each model, and make the measures of all profiles."""
+    config = both.config("w2v")
+    all_runs: list[TrainerRun] = []
+    profiles: dict[str, list[Profile]] = {trainer: [] for trainer in TRAINERS}
+    for seed, runs, models in both.models(seeds):
+        if not all_runs:
+            check = check_vocabulary(models["gensim"].vocab, models["w2v"].vocab)
+            vocab = shared_words(both.corpus.vocab, [model.vocab for model in models.values()])
+            probe, sample = Probe.draw(len(vocab)), draw_sample(both.corpus, vocab, config)
+        all_runs += runs.values()
+        for trainer in TRAINERS:
+            profiles[trainer].append(make_profile(in_order(models[trainer], vocab), probe, sets, sample))
+            if keep is not None:
+                models[trainer].save(Path(keep) / f"{trainer}-seed-{seed}")
+    quality, too_few = measure_scores(*([one.scores for one in profiles[trainer]] for trainer in TRAINERS))
+    return TrainingComparison(
+        text=both.text,
+        settings=asdict(config),
+        gensim_alpha=cast(float, both.config("gensim").alpha),
+        min_count=both.min_count,
+        seeds=tuple(seeds),
+        vocabulary=check,
+        measures=(_losses(profiles, config), *quality, *_agreements(profiles)),
+        too_few=too_few,
+        runs=tuple(all_runs),
+        gensim_share=_gensim_share(all_runs, both.corpus, config),
+    )
 
 
-@contextmanager
-def _folder(keep: PathLike | None) -> Iterator[Path]:
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="w2v-compare-", ignore_cleanup_errors=True) as temporary:
-            yield Path(temporary)
-        return
-    folder = Path(keep)
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise ConfigError(f"{folder}: the folder to keep everything in is not empty; choose another name")
-    yield folder
-
-
-@dataclass
-class _Work:
-    """What the steps of one comparison share."""
-
-    corpus: EncodedCorpus
-    text: SharedText
-    config: TrainConfig
-    gensim_alpha: float
-    min_count: int
-    sets: EvaluationSets
-    folder: Path
-    keeps: bool
-    say: Say
-
-    def compare(self, seeds: range) -> TrainingComparison:
-        """Train by turns, look at every model as it is made, and put the measures together."""
-        runs: list[Run] = []
-        vocabularies: dict[str, Vocab] = {}
-        profiles: dict[str, list[Profile]] = {trainer: [] for trainer in TRAINERS}
-        looks = None
-        for i, seed in enumerate(seeds):
-            for trainer in TRAINERS if i % 2 == 0 else TRAINERS[::-1]:
-                runs.append(self._train(trainer, seed))
-                vocabularies.setdefault(trainer, read_weights(trainer, self._place(trainer, seed)).vocab)
-            if looks is None:
-                check = check_vocabulary(vocabularies["gensim"], vocabularies["w2v"])
-                looks = _Looks.prepare(self.corpus, self.config, self.sets, list(vocabularies.values()))
-            for trainer in TRAINERS:
-                profiles[trainer].append(looks.profile(trainer, self._place(trainer, seed)))
-                self._put_away(trainer, seed)
-        quality, too_few = measure_scores(
-            *([one.scores for one in profiles[trainer]] for trainer in TRAINERS)
-        )
-        return TrainingComparison(
-            text=self.text,
-            settings=dataclasses.asdict(self.config),
-            gensim_alpha=self.gensim_alpha,
-            min_count=self.min_count,
-            seeds=tuple(seeds),
-            vocabulary=check,
-            measures=(_losses(profiles, self.config), *quality, *_agreements(profiles)),
-            too_few=too_few,
-            runs=tuple(runs),
-            gensim_share=self._gensim_share(runs),
-        )
-
-    def _gensim_share(self, runs: Sequence[Run]) -> float:
-        kept = [run.kept_words for run in runs if run.kept_words is not None]
-        counts = self.corpus.vocab.counts
-        expected = float(keep_probabilities(counts, self.config.sample) @ counts)
-        return sum(kept) / len(kept) / (expected * cast(int, self.config.epochs))
-
-    def _place(self, trainer: str, seed: int) -> Path:
-        return self.folder / f"job-{trainer}-{seed}"
-
-    def _put_away(self, trainer: str, seed: int) -> None:
-        """Remove a model; where everything is kept, leave a model folder that every command takes."""
-        place = self._place(trainer, seed)
-        if self.keeps:
-            read_weights(trainer, place).save(self.folder / f"{trainer}-seed-{seed}")
-        shutil.rmtree(place)
-
-    def _train(self, trainer: str, seed: int) -> Run:
-        settings = dataclasses.asdict(dataclasses.replace(self.config, seed=seed))
-        if trainer == "gensim":
-            settings["alpha"] = self.gensim_alpha
-        job = Job(str(self.text.path), settings, self.min_count)
-        run = run_job(trainer, job, self._place(trainer, seed))
-        self.say(f"{trainer}, seed {seed}: {run.wall_seconds:.1f} s, {run.words_per_second:,.0f} words/s")
-        return run
-
-
-@dataclass(frozen=True)
-class _Looks:
-    """How every model is looked at: the words that both trainers have, in w2v's order."""
-
-    vocab: Vocab
-    probe: Probe
-    sets: EvaluationSets
-    sample: LossSample
-
-    @classmethod
-    def prepare(
-        cls,
-        corpus: EncodedCorpus,
-        config: TrainConfig,
-        sets: EvaluationSets,
-        vocabularies: Sequence[Vocab],
-    ) -> _Looks:
-        vocab = shared_words(corpus.vocab, vocabularies)
-        return cls(vocab, Probe.draw(len(vocab)), sets, draw_sample(corpus, vocab, config))
-
-    def profile(self, trainer: str, folder: Path) -> Profile:
-        model = in_order(read_weights(trainer, folder), self.vocab)
-        loss = mean_loss(self.sample, model.vectors, cast(Any, model.context))
-        return make_profile(model, self.probe, self.sets, loss)
+def _gensim_share(runs: Iterable[TrainerRun], corpus: EncodedCorpus, config: TrainConfig) -> float:
+    kept = [run.kept_words for run in runs if run.kept_words is not None]
+    counts = corpus.vocab.counts
+    expected = float(keep_probabilities(counts, config.sample) @ counts)
+    return sum(kept) / len(kept) / (expected * cast(int, config.epochs))
 
 
 def _losses(profiles: Mapping[str, list[Profile]], config: TrainConfig) -> Measure:
@@ -276,15 +235,79 @@ _AGREEMENTS: tuple[tuple[str, Callable[[Profile, Profile], float], bool], ...] =
 )
 
 
-def _agreements(profiles: Mapping[str, list[Profile]]) -> Iterable[Measure]:
+def _agreements(profiles: Mapping[str, list[Profile]]) -> Iterator[Measure]:
     theirs, ours = (profiles[trainer] for trainer in TRAINERS)
     for name, agreement, higher_is_better in _AGREEMENTS:
         yield Measure(
             name,
-            tuple(itertools.starmap(agreement, itertools.combinations(theirs, 2))),
-            tuple(itertools.starmap(agreement, itertools.product(ours, theirs))),
+            tuple(starmap(agreement, combinations(theirs, 2))),
+            tuple(starmap(agreement, product(ours, theirs))),
             len(theirs),
             higher_is_better,
             is_agreement=True,
-            own=tuple(itertools.starmap(agreement, itertools.combinations(ours, 2))),
+            own=tuple(starmap(agreement, combinations(ours, 2))),
         )
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """How two embeddings differ.
+
+    Attributes
+    ----------
+    n_words, n_shared : (int, int), int
+        Words of each, and those that both have; all that follows is about the latter.
+    scores : tuple of (Score, Score)
+        The two results on every test set; both answer the same questions.
+    neighbor_overlap : float
+        Share of the ten nearest words, by cosine, that both have; see `Probe` for the words asked.
+    similarity_correlation : float
+        Spearman's correlation of the cosines of random pairs of frequent words.
+    procrustes_residual : float
+        Distance of frequent words' unit vectors after the best rotation; 0 if equal, 1.41 if unrelated.
+    """
+
+    n_words: tuple[int, int]
+    n_shared: int
+    scores: tuple[tuple[Score, Score], ...]
+    neighbor_overlap: float
+    similarity_correlation: float
+    procrustes_residual: float
+
+
+def compare_models(
+    model: Embeddings, other: Embeddings, *, sets: EvaluationSets | None = None
+) -> ModelComparison:
+    """Compare two embeddings on the words they share, in the order (of frequency) of the first.
+
+    Parameters
+    ----------
+    model, other : Embeddings
+        Their dimensions may differ.
+    sets : EvaluationSets, optional
+        By default those that gensim carries.
+
+    Raises
+    ------
+    ConfigError
+        If they share fewer than 12 words.
+
+    Examples
+    --------
+    >>> import w2v
+    >>> w2v.compare_models(w2v.load("mine"), w2v.load("theirs.bin")).neighbor_overlap  # doctest: +SKIP
+    """
+    vocab = shared_words(model.vocab, [other.vocab])
+    probe = Probe.draw(len(vocab))
+    sets = sets or EvaluationSets.read()
+    # Context vectors are not looked at: no copy of them is made.
+    both = (in_order(replace(one, context=None), vocab) for one in (model, other))
+    first, second = (make_profile(one, probe, sets) for one in both)
+    return ModelComparison(
+        (len(model), len(other)),
+        len(vocab),
+        tuple(zip(first.scores, second.scores, strict=True)),
+        neighbor_overlap(first, second),
+        similarity_correlation(first, second),
+        procrustes_residual(first, second),
+    )

@@ -23,16 +23,12 @@ def main() -> None:
         **{name: settings[name] for name in _SAME_NAMES},
         **job["gensim"],
     )
-    model.build_vocab(corpus_file=job["text"])
+    model.build_vocab(corpus_file=job["text"]["path"])
     times.append(time.perf_counter())
-    part = job["part"] or {
-        "text": job["text"],
-        "sentences": model.corpus_count,
-        "tokens": model.corpus_total_words,
-    }
+    part = job["part"]
     cpu = time.process_time()
     n_kept, _ = model.train(
-        corpus_file=part["text"],
+        corpus_file=part["path"],
         total_examples=part["sentences"],
         total_words=part["tokens"],
         epochs=model.epochs,

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.comparison.loss import LossSample, mean_loss
 from w2v.comparison.spread import Measure
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
@@ -50,6 +51,11 @@ class Score:
     value: float | None
     n_known: int
     n: int
+
+    @property
+    def title(self) -> str:
+        """The name, and among how many words answers are sought."""
+        return f"{self.name}, top {ANALOGY_WORDS:,}" if self.kind == "analogies" else self.name
 
     @property
     def is_telling(self) -> bool:
@@ -98,14 +104,9 @@ def measure_scores(
         if not all(one.is_telling for one in (*theirs, *ours)):
             too_few.append(score)
             continue
-        name = f"{score.name}, top {ANALOGY_WORDS:,}" if score.kind == "analogies" else score.name
-        known = score.n_known, score.n
-        measures.append(Measure(name, _values(theirs), _values(ours), len(theirs), known=known))
+        a, b = (tuple(cast(float, one.value) for one in scores) for scores in (theirs, ours))
+        measures.append(Measure(score.title, a, b, len(a), known=(score.n_known, score.n)))
     return tuple(measures), tuple(too_few)
-
-
-def _values(scores: Iterable[Score]) -> tuple[float, ...]:
-    return tuple(cast(float, score.value) for score in scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,12 +168,17 @@ class Profile:
     loss: float | None = None
 
 
-def make_profile(model: Embeddings, probe: Probe, sets: EvaluationSets, loss: float | None = None) -> Profile:
-    """Look at a model whose rows are in the order that all models have."""
+def make_profile(
+    model: Embeddings, probe: Probe, sets: EvaluationSets, sample: LossSample | None = None
+) -> Profile:
+    """Look at a model whose rows are in the order that all models have; with a sample, also at its loss."""
     units = unit_rows(model.vectors[:_CANDIDATES])
-    similarities = np.einsum("ij,ij->i", units[probe.first], units[probe.second])
     return Profile(
-        sets.scores(model), _nearest(units, probe.queries), similarities, units[:_FREQUENT].copy(), loss
+        sets.scores(model),
+        _nearest(units, probe.queries),
+        np.einsum("ij,ij->i", units[probe.first], units[probe.second]),
+        units[:_FREQUENT].copy(),
+        None if sample is None else mean_loss(sample, model.vectors, cast(Floats, model.context)),
     )
 
 

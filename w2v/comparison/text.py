@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from w2v.corpus import EncodedCorpus
 from w2v.corpus.tools.write_text import write_sentences
-from w2v.errors import ConfigError
+from w2v.files.atomic import new_file
 
 # word2vec.c's limit. gensim's is 10,000, but it trains on no more than 10,000 words of a batch, and puts one
 # sentence too many into it: of sentences of 10,000 words it left out a third (505,654 words of Chinese).
@@ -42,46 +42,25 @@ class SharedText:
 
 
 def write_text(corpus: EncodedCorpus, path: Path, origin: object = None) -> SharedText:
-    """Write the corpus, one sentence a line, words parted by one blank.
+    """Write all words of the corpus, a sentence a line, with a space between words.
 
     Parameters
     ----------
     corpus : EncodedCorpus
-        With all of its words in the vocabulary: encoded with min_count 1.
     path : Path
     origin : object, optional
         What the corpus was read from.
 
     Raises
     ------
-    ConfigError
-        If a word is not in the vocabulary, or a file of words parted by blanks cannot carry it.
+    CorpusError
+        If a word holds white space, where gensim would cut it.
     """
-    check_words(corpus)
     offsets = cut_sentences(corpus.offsets)
-    with path.open("wb") as file:
+    with new_file(path) as file:
         write_sentences(replace(corpus, offsets=offsets), file)
     n_cut = int((np.diff(corpus.offsets) > LONGEST_SENTENCE).sum())
     return SharedText(path, corpus.n_tokens, len(offsets) - 1, n_cut, _is_same_file(path, origin))
-
-
-def check_words(corpus: EncodedCorpus) -> None:
-    """Raise ConfigError for a word that gensim would read as something else."""
-    words = corpus.vocab.words
-    if len(words) != corpus.n_types:
-        raise ConfigError(
-            "the text of the corpus is needed: encode it with min_count 1, and without max_vocab"
-        )
-    try:
-        text = "\n".join(words)
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ConfigError(
-            f"not Unicode text, so gensim cannot read it from a file: {error.object!r}"
-        ) from None
-    if text.split() != list(words):
-        word = next(word for word in words if word.split() != [word])
-        raise ConfigError(f"the word {word!r} has white space in it, where gensim would part it")
 
 
 def cut_sentences(offsets: NDArray[np.int64]) -> NDArray[np.int64]:

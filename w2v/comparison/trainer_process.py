@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from w2v.comparison import launcher
+from w2v.comparison.text import SharedText
 from w2v.errors import W2VError
 from w2v.objectives import objective_of
 from w2v.system.processes import python_command
@@ -22,40 +24,31 @@ PINNED = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS"
 
 
 @dataclass(frozen=True)
-class TextPart:
-    """The beginning of a text as a file of its own: path, sentences (lines) and tokens."""
-
-    text: str
-    sentences: int
-    tokens: int
-
-
-@dataclass(frozen=True)
-class Job:
+class TrainerJob:
     """What a trainer is to do.
 
     Attributes
     ----------
-    text : str
-        A text file: a sentence a line, tokens parted by blanks. Words are counted in all of it.
+    text : SharedText
+        Words are counted in all of it.
+    part : SharedText
+        What is trained on: the text again, or a file with its beginning.
     settings : mapping
         The fields of `TrainConfig`, with alpha and epochs filled in.
     min_count : int
-    part : TextPart, optional
-        Train on this beginning of the text only.
     save : bool
         Leave the weights in the job's folder.
     """
 
-    text: str
+    text: SharedText
+    part: SharedText
     settings: Mapping[str, Any]
     min_count: int
-    part: TextPart | None = None
     save: bool = True
 
 
 @dataclass(frozen=True)
-class Cost:
+class ProcessCost:
     """What a process took: seconds of wall and CPU time, bytes of peak memory (None where not known)."""
 
     wall_seconds: float
@@ -64,7 +57,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainerRun:
     """One job of one trainer in a process of its own.
 
     Attributes
@@ -85,7 +78,7 @@ class Run:
     vocabulary, corpus_tokens : int
         V, and the raw tokens of the text.
     wall_seconds, cpu_seconds, peak_bytes
-        Of the whole process; see `Cost`.
+        Of the whole process; see `ProcessCost`.
     """
 
     trainer: str
@@ -107,13 +100,13 @@ class Run:
     peak_bytes: int | None
 
 
-def run_job(trainer: str, job: Job, folder: Path, *, numba_cache: Path | None = None) -> Run:
+def run_job(trainer: str, job: TrainerJob, folder: Path, *, numba_cache: Path | None = None) -> TrainerRun:
     """Have gensim or w2v do a job in a new process.
 
     Parameters
     ----------
     trainer : {"gensim", "w2v"}
-    job : Job
+    job : TrainerJob
     folder : Path
         Made for the job: `result.json` and, if asked for, the weights; see `w2v.comparison.weights`.
     numba_cache : Path, optional
@@ -127,13 +120,19 @@ def run_job(trainer: str, job: Job, folder: Path, *, numba_cache: Path | None = 
     folder.mkdir(parents=True, exist_ok=True)
     description = folder / "job.json"
     gensim = objective_of(job.settings["model"], job.settings["kernel"]).gensim
-    description.write_text(json.dumps({**asdict(job), "folder": str(folder), "gensim": gensim}))
+    description.write_text(json.dumps({**asdict(job), "folder": folder, "gensim": gensim}, default=str))
     cost = run_python(f"w2v.comparison.{trainer}_job", [str(description)], numba_cache=numba_cache)
     result = json.loads((folder / "result.json").read_bytes())
-    return Run(trainer=trainer, seed=job.settings["seed"], **result, **asdict(cost))
+    return TrainerRun(trainer=trainer, seed=job.settings["seed"], **result, **asdict(cost))
 
 
-def run_python(module: str, arguments: Sequence[str], *, numba_cache: Path | None = None) -> Cost:
+def medians(quantity: str, *groups: Sequence[TrainerRun]) -> list[float] | None:
+    """Return the median of a field of `TrainerRun` for each group of runs; None where it is not known."""
+    values = [[getattr(run, quantity) for run in runs] for runs in groups]
+    return None if any(None in group for group in values) else list(map(statistics.median, values))
+
+
+def run_python(module: str, arguments: Sequence[str], *, numba_cache: Path | None = None) -> ProcessCost:
     """Call a module's `main` in a process of its own, with one thread for BLAS, and measure it."""
     environment = {**os.environ, **PINNED}
     if numba_cache is not None:
@@ -143,14 +142,14 @@ def run_python(module: str, arguments: Sequence[str], *, numba_cache: Path | Non
         command = [sys.executable, "-I", "-S", launcher.__file__, str(report)]
         command += python_command(module, arguments)
         with errors.open("wb") as stderr:
-            code = _run(command, environment, stderr)
+            code = _exit_code(command, environment, stderr)
         if code != 0:
             lines = errors.read_text("utf-8", "replace").strip().splitlines()
             raise W2VError(f"{module} failed with exit code {code}: {lines[-1] if lines else 'no message'}")
-        return Cost(**json.loads(report.read_bytes()))
+        return ProcessCost(**json.loads(report.read_bytes()))
 
 
-def _run(command: Sequence[str], environment: Mapping[str, str], stderr: Any) -> int:
+def _exit_code(command: Sequence[str], environment: Mapping[str, str], stderr: Any) -> int:
     """Run a command; when this process is interrupted, the command is ended too."""
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=stderr)
     try:

@@ -29,17 +29,15 @@ def main() -> None:
     config = TrainConfig(**job["settings"])
     with compiled_meanwhile(config):
         corpus = encode(
-            [job["text"]],
+            [job["text"]["path"]],
             corpus=CorpusConfig(format="text", tokenizer="whitespace"),
             vocab=VocabConfig(min_count=job["min_count"]),
             cache=False,
         )
     times.append(time.perf_counter())
-    n_tokens = corpus.n_tokens
-    if job["part"]:
-        corpus = _first_sentences(corpus, job["part"]["sentences"])
+    part = first_sentences(corpus, job["part"]["sentences"])
     clock = _EpochClock()
-    model = train_model(corpus, config, on_report=clock)
+    model = train_model(part, config, on_report=clock)
     times.append(time.perf_counter())
     if job["save"]:
         model.save(folder / "model")
@@ -57,12 +55,12 @@ def main() -> None:
         "words_per_second": report.words_per_second,
         "words_per_cpu_second": clock.words_per_cpu_second(),
         "vocabulary": len(model),
-        "corpus_tokens": n_tokens,
+        "corpus_tokens": corpus.n_tokens,
     }
     (folder / "result.json").write_text(json.dumps(result))
 
 
-def _first_sentences(corpus: EncodedCorpus, n_sentences: int) -> EncodedCorpus:
+def first_sentences(corpus: EncodedCorpus, n_sentences: int) -> EncodedCorpus:
     """Return the beginning of a corpus with the vocabulary and the counts of the whole, as gensim's has."""
     offsets = corpus.offsets[: n_sentences + 1]
     return dataclasses.replace(corpus, tokens=corpus.tokens[: int(offsets[-1])], offsets=offsets)
