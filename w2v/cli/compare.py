@@ -72,9 +72,9 @@ def compare(
 ) -> None:
     """Compare w2v with gensim on one CORPUS, or two embeddings: MODEL OTHER.
 
-    CORPUS, one file or folder: gensim and w2v train on the same text with the same settings, by turns, each
-    in a process of its own, several times with other seeds. The verdict says for each measure whether w2v
-    lies within gensim's own spread: two runs of gensim do not agree either.
+    CORPUS, one file or folder: gensim and w2v train on the same text with the same settings, taking turns,
+    each in a process of its own, several times with other seeds. The verdict says for each measure whether
+    w2v lies within gensim's own spread: two runs of gensim do not agree either.
 
     MODEL OTHER: two embeddings of any format are compared on the words they share.
 
@@ -201,7 +201,7 @@ def bench(
 ) -> None:
     """Measure w2v beside gensim on a CORPUS.
 
-    gensim trains by its fastest way (corpus_file). Both run by turns with the same settings, each in a
+    gensim trains by its fastest way (corpus_file). They take turns with the same settings, each in a
     process of its own with one thread for BLAS, never two at once: keep the machine quiet meanwhile.
 
     Speed is in raw words a second of training with 1 worker and with --workers; reading, counting and

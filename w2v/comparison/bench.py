@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from w2v.comparison.profile import EvaluationSets, Score, measure_scores
-from w2v.comparison.side_by_side import TRAINERS, Say, SideBySide, by_turns, side_by_side
+from w2v.comparison.side_by_side import TRAINERS, Say, SideBySide, in_turns, side_by_side
 from w2v.comparison.spread import Measure
 from w2v.comparison.text import SharedText, cut_sentences, write_text
 from w2v.comparison.trainer_process import TrainerRun, medians
@@ -251,7 +251,7 @@ def _speed(both: SideBySide, part: SharedText, models: Collection[str], repeats:
     """Run pairs; all kinds come up in every round, so that a change of the machine meets them all."""
     kinds = list(itertools.product(models, sorted({1, both.train.workers})))
     runs: dict[tuple[str, str, int], list[TrainerRun]] = {}
-    for _, order in by_turns(range(repeats)):
+    for _, order in in_turns(range(repeats)):
         for (model, workers), trainer in itertools.product(kinds, order):
             run = both.run(trainer, part=part, model=model, workers=workers, epochs=_PASSES[trainer])
             runs.setdefault((trainer, model, workers), []).append(run)

@@ -96,7 +96,7 @@ class SideBySide:
 
         Models are memory-mapped files, which are gone when the next seed is asked for.
         """
-        for seed, order in by_turns(seeds):
+        for seed, order in in_turns(seeds):
             runs = {trainer: self.run(trainer, seed=seed) for trainer in order}
             models = {trainer: read_weights(trainer, self.folder / trainer) for trainer in TRAINERS}
             yield seed, runs, models
@@ -145,7 +145,7 @@ def side_by_side(
         yield SideBySide(chosen, text, train, min_count, Path(folder), say)
 
 
-def by_turns(rounds: Iterable[T]) -> Iterator[tuple[T, tuple[str, ...]]]:
+def in_turns(rounds: Iterable[T]) -> Iterator[tuple[T, tuple[str, ...]]]:
     """Yield each round with the order of the trainers: gensim first, then w2v first, and so on."""
     for i, one in enumerate(rounds):
         yield one, TRAINERS if i % 2 == 0 else TRAINERS[::-1]
