@@ -62,7 +62,7 @@ def _check(name: str, value: Any, limits: Any, annotation: str) -> None:
 class VocabConfig(_Checked):
     """Which words get a row."""
 
-    min_count: int = setting(5, "Drop words that occur fewer times than this.", low=1)
+    min_count: int = setting(5, "Drop words that occur less often than this.", low=1)
     max_vocab: int | None = setting(None, "Keep only the N most frequent words.", low=1)
 
 
@@ -84,8 +84,10 @@ class TrainConfig(_Checked):
     )
     vector_size: int = setting(100, "Dimensions of the vectors.", low=1, high=65_536)
     window: int = setting(5, "Most words between centre and context.", low=1, high=1_000)
-    shrink_windows: bool = setting(True, "Draw each window's width from 1..window; otherwise it is fixed.")
-    negative: int = setting(5, "Negative samples a pair.", low=1, high=1_000)
+    shrink_windows: bool = setting(
+        True, "Random window widths, 1..window (skip-gram blocks: their average); otherwise fixed."
+    )
+    negative: int = setting(5, "Negative samples per pair.", low=1, high=1_000)
     ns_exponent: float = setting(0.75, "Negatives are drawn by count ** ns_exponent.", low=-10, high=10)
     sample: float = setting(
         1e-3, "Subsample words of a higher relative frequency; 0 keeps all.", low=0, high=1
@@ -102,7 +104,7 @@ class TrainConfig(_Checked):
     )
     workers: int = setting(usable_cores(), "Training threads.", low=1, high=1_024)
     seed: int = setting(1, "Seed of every random draw.", low=0, high=2**63 - 1)
-    block_size: int = setting(32, "Positions a block (block kernel; even).", low=2, high=1_024)
+    block_size: int = setting(32, "Positions per block (block kernel; even).", low=2, high=1_024)
     block_negatives: int | None = setting(
         None, "Negatives shared by a block (block kernel; even; default: by model).", low=2, high=1_024
     )
@@ -146,6 +148,11 @@ class TrainConfig(_Checked):
         )
 
 
+# How two vectors are scored; the first two of them are similarities, the others distances.
+METRICS = ("cosine", "dot", "euclidean", "manhattan")
+SIMILARITIES = METRICS[:2]
+ANALOGY_METHODS = ("3CosAdd", "3CosMul")
+
 # What w2v.corpus.read.kinds and w2v.corpus.tokens.tokenizers have a record of; tests hold that they agree.
 CORPUS_FORMATS = ("text", "jsonl", "csv", "tsv", "parquet", "wiki")
 TOKENIZERS = ("whitespace", "words", "chars", "jieba")
@@ -159,7 +166,7 @@ class CorpusConfig(_Checked):
 
     format: str = setting(
         "auto",
-        "Kind of the files; auto tells it by content (CSV and TSV by name).",
+        "Kind of the files; auto recognises it by content (CSV and TSV by name).",
         choices=("auto", *CORPUS_FORMATS),
     )
     field: str = setting("text", "Field or column with the text, in JSONL, CSV, TSV and Parquet.")
@@ -168,7 +175,7 @@ class CorpusConfig(_Checked):
         "whitespace, words, chars, jieba, or a Hugging Face tokenizer.json (default: whitespace; words for a "
         "Wikipedia dump).",
     )
-    user_dict: str | None = setting(None, "Words for jieba, one a line: word, or word and frequency.")
+    user_dict: str | None = setting(None, "More words for jieba, one per line: word, or word and frequency.")
     normalize: str = setting("none", "Unicode normalisation of the text.", choices=("none", "nfc", "nfkc"))
     t2s: bool = setting(False, "Turn traditional Chinese into simplified (OpenCC).")
     s2t: bool = setting(False, "Turn simplified Chinese into traditional (OpenCC).")
@@ -218,20 +225,20 @@ def _check_tokenizer(tokenizer: Any) -> None:
 class PhraseConfig(_Checked):
     """Which words that stand together become one, such as new_york; names are those of gensim's Phrases."""
 
-    phrases: int = setting(0, "Passes that join two words each; 0 joins none.", low=0, high=10)
-    phrase_min_count: int = setting(5, "Join what stands together at least this often.", low=1)
+    phrases: int = setting(0, "Number of passes, each joins two words; 0 joins none.", low=0, high=10)
+    phrase_min_count: int = setting(5, "Join words that occur together at least this often.", low=1)
     phrase_threshold: float = setting(
-        10.0, "Join what scores above this; npmi scores lie between -1 and 1.", low=-1
+        10.0, "Join words that score above this; npmi scores lie between -1 and 1.", low=-1
     )
     phrase_scoring: str = setting(
         "default",
         "default: Mikolov et al. 2013, as word2phrase; npmi: Bouma 2009.",
         choices=("default", "npmi"),
     )
-    phrase_delimiter: str = setting("_", "What stands between joined words; for Chinese give ''.")
+    phrase_delimiter: str = setting("_", "String between joined words; '' for Chinese.")
     phrase_connectors: str = setting(
         "none",
-        "Words that may stand inside a phrase but not begin or end it: none, en, zh, or a file, one a line.",
+        "Words that may be inside a phrase but not at its ends: none, en, zh, or a file, one word per line.",
     )
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.config import METRICS
 from w2v.errors import ConfigError, UnknownWordError
 from w2v.formats.base import ReadOptions
-from w2v.vectors.metrics import METRICS
 from w2v.vectors.scoring import best_rows, check_metric, row_norms, score_rows, unit_rows
 from w2v.vectors.word_vectors import WordVectors
 

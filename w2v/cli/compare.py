@@ -41,7 +41,11 @@ _sets_options = combined(
 @reading_options_with("CORPUS | MODEL OTHER")
 @_vocab_options
 @click.option(
-    "--seeds", type=click.IntRange(3), default=3, show_default=True, help="Trainings of each, one a seed."
+    "--seeds",
+    type=click.IntRange(3),
+    default=3,
+    show_default=True,
+    help="Number of runs of each, with different seeds.",
 )
 @click.option("--strict", is_flag=True, help="Exit 1 if w2v is worse than gensim's own spread.")
 @click.option(
@@ -56,7 +60,7 @@ _sets_options = combined(
     type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
-    help="Training threads of each. With several, gensim's learning rate falls less: docs/compare.md.",
+    help="Training threads of each. With several, gensim's learning rate falls too slowly: docs/compare.md.",
 )
 @config_options(TrainConfig, leave_out=("workers",))
 @json_option
@@ -78,9 +82,9 @@ def compare(
 
     MODEL OTHER: two embeddings of any format are compared on the words they share.
 
-    Vectors are not compared one by one. The loss does not change when a whole space is turned, so every
-    training ends in another turn of it, and even two runs of gensim have unlike vectors for the same word.
-    Compared are losses, answers, neighbours, similarities, and distances after the best rotation.
+    Vectors are not compared one by one: the loss does not change when the whole space is rotated, so every
+    run ends in another rotation, and even two runs of gensim have unrelated vectors for a word. Compared are
+    losses, answers, neighbours, similarities, and distances after the best rotation.
 
     \b
     Example:

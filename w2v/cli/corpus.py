@@ -159,7 +159,7 @@ def fetch(name: str | None, output: Path | None, as_json: bool) -> None:
 def demo(output: Path) -> None:
     """Write a small corpus of real English: the prose of a hundred Wikipedia articles.
 
-    It comes from an excerpt of a Wikipedia dump that the gensim package carries, so nothing is downloaded.
+    It comes from an excerpt of a Wikipedia dump inside the gensim package, so nothing is downloaded.
     One sentence a line, lower-cased words, no punctuation. The text is Wikipedia's, under CC BY-SA 3.0.
 
     \b

@@ -10,7 +10,7 @@ import click
 
 from w2v.cli.model_options import change_options, json_option, model_argument, open_model, restrict_option
 from w2v.cli.output import print_json, print_table, shown
-from w2v.vectors.metrics import ANALOGY_METHODS
+from w2v.config import ANALOGY_METHODS
 
 if TYPE_CHECKING:
     from w2v.evaluation import AnalogyResult, AnalogyScore, PairResult

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from w2v.vectors.metrics import METRICS
+from w2v.config import METRICS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +31,11 @@ def restrict_option(default: int | None = None) -> Callable[[Command], Command]:
 def metric_option(command: Command) -> Command:
     """Add the option --metric."""
     return click.option(
-        "--metric", type=click.Choice(METRICS), default="cosine", show_default=True, help="How to score."
+        "--metric",
+        type=click.Choice(METRICS),
+        default="cosine",
+        show_default=True,
+        help="Similarity or distance to use.",
     )(command)
 
 
@@ -41,9 +45,9 @@ def change_options(command: Command) -> Command:
         "--all-but-the-top",
         type=click.IntRange(0),
         metavar="N",
-        help="Take out the mean and the N directions of greatest variance; usual is dimensions / 100.",
+        help="Subtract the mean and remove the N directions of greatest variance; usually dimensions / 100.",
     )(command)
-    return click.option("--center", is_flag=True, help="Take out the mean vector.")(command)
+    return click.option("--center", is_flag=True, help="Subtract the mean vector.")(command)
 
 
 def open_model(path: Path, *, center: bool = False, all_but_the_top: int | None = None) -> Any:

@@ -70,7 +70,7 @@ def is_given(name: str) -> bool:
 
 
 def _as_sources(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str | Path]:
-    """Make paths of what are no URLs, from which a Path would take a slash."""
+    """Turn everything except URLs into paths; a Path would remove a slash from a URL."""
     from w2v.corpus.read.remote import is_url
 
     return [value if is_url(value) else Path(value) for value in values]

@@ -1,4 +1,4 @@
-"""How commands print: aligned columns, also with wide letters, and JSON for machines."""
+"""Printing of commands: aligned columns, also with wide characters, and JSON."""
 
 from __future__ import annotations
 

@@ -93,9 +93,9 @@ def analogy(
     all_but_the_top: int | None,
     as_json: bool,
 ) -> None:
-    """Answer the question what is to C as B is to A.
+    """Solve an analogy: A is to B as C is to the answer.
 
-    The answers are the words nearest to B - A + C (3CosAdd), the three words left out.
+    The answers are the words nearest to B - A + C (3CosAdd), without the three words themselves.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""What `--to torch` and `--to torch-pt` add to the commands that write vectors: their options and work."""
+"""The options and the work of `--to torch` and `--to torch-pt`, for convert and export."""
 
 from __future__ import annotations
 

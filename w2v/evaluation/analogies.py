@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.config import ANALOGY_METHODS
 from w2v.embeddings import Embeddings
 from w2v.errors import ConfigError
 from w2v.evaluation.sets import AnalogySet
-from w2v.vectors.metrics import ANALOGY_METHODS
 from w2v.vectors.scoring import Floats, row_slices, unit_rows
 
 _TOP = 5  # gensim looks at the five nearest words that are not in the question

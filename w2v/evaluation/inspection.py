@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.config import SIMILARITIES
 from w2v.embeddings import Embeddings
-from w2v.vectors.metrics import SIMILARITIES
 from w2v.vectors.scoring import best_rows, score_rows
 
 _MOST_CANDIDATES = 50_000

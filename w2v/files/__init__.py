@@ -1,1 +1,1 @@
-"""Files, whatever is in them: written whole or not at all, packed, matrices, escapes."""
+"""Files in general: atomic writes, compression, matrices, escapes, JSON."""

@@ -1,4 +1,4 @@
-"""Packed files: gzip, bzip2, xz and Zstandard, known by content when read, by suffix when written."""
+"""Compressed files (gzip, bzip2, xz, Zstandard): read by content, written by suffix."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def unpacked(file: BinaryIO, packing: str | None) -> BinaryIO:
 
 @contextmanager
 def packed(file: BinaryIO, packing: str | None) -> Iterator[BinaryIO]:
-    """Give a file whose bytes arrive packed in `file`, which stays open."""
+    """Yield a file that compresses into `file`, which stays open."""
     if packing is None:
         yield file
         return

@@ -1,4 +1,4 @@
-r"""Words on one line: those that a text format cannot hold are refused by name, or escaped.
+r"""Words in text formats: those that a format cannot store raise an error that names them, or are escaped.
 
 Backslash, tab, newline, carriage return and space are `\\`, `\t`, `\n`, `\r` and `\s`, the empty word is
 `\e`, and any other letter, a lone surrogate for instance, is its UTF-16 code: `\uDC80`.

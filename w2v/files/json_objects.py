@@ -1,4 +1,4 @@
-"""JSON as w2v keeps it: objects, also of numpy's numbers and of words that UTF-8 cannot hold."""
+"""JSON objects, with support for numpy numbers and for words that are not valid UTF-8."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dump_json(value: object, indent: int | None = None) -> bytes:
 
 
 def _plain(value: object) -> Any:
-    """Turn what JSON does not know (numpy scalars, arrays, mappings, paths) into what it does."""
+    """Convert numpy scalars, arrays, mappings and paths to types that JSON has."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,1 +1,1 @@
-"""What a model is made of: words, counts, scores, reports. No files of vectors, no text."""
+"""The parts of a model: words, counts, matrices, origin, reports; and how rows are scored."""

@@ -1,4 +1,4 @@
-"""Where vectors come from: what `config.json` of a model folder says, as a value."""
+"""Where vectors come from: the content of a model folder's `config.json`, with types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE_NAMES = {"tokenizer": "tokenizer.json", "user_dict": "user_dict.txt"}
 
 @dataclass(frozen=True)
 class Reading:
-    """How a corpus was read and cut into tokens.
+    """How a corpus was read and split into tokens.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ class Reading:
         The fields of `CorpusConfig`, `phrases` (those of `PhraseConfig`), versions of packages, SHA-256 of
         the files in `files`.
     files : mapping of str to bytes
-        What cuts the text and is no package: "tokenizer", the content of a `tokenizer.json`, and "user_dict",
-        that of a user dictionary for jieba.
+        Files that the tokenizer needs: "tokenizer" is the content of a `tokenizer.json`, "user_dict" that of
+        a user dictionary for jieba.
     """
 
     settings: Group
@@ -47,7 +47,7 @@ class Reading:
 
     @property
     def phrase_delimiter(self) -> str:
-        """What stands between the words of a phrase."""
+        """The string between the words of a phrase."""
         return str(self._phrases.get("phrase_delimiter", "_"))
 
     @property
@@ -57,7 +57,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Origin:
-    """How vectors came to be.
+    """The origin of vectors.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Origin:
     embedding : mapping
         Settings of a saved PyTorch embedding.
     other : mapping
-        Whatever else stands in `config.json`; kept as it is.
+        Everything else in `config.json`, unchanged.
     """
 
     training: Group = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Origin:
 
     @classmethod
     def from_dict(cls, config: Group, files: Mapping[str, bytes] | None = None) -> Origin:
-        """Make an origin of the object in `config.json` and the files that cut the text."""
+        """Make an origin from the object in `config.json` and the files of the tokenizer."""
         known = {name: config[name] for name in _GROUPS if isinstance(config.get(name), Mapping)}
         other = {name: value for name, value in config.items() if name not in known}
         if "reading" in known:

@@ -1,4 +1,4 @@
-"""Mean and leading directions taken out of vectors (Mu & Viswanath 2018, "All-but-the-Top")."""
+"""Removes the mean and the leading directions from vectors (Mu & Viswanath 2018, "All-but-the-Top")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors scored against each other by four metrics, a block of rows at a time, and the best rows found."""
+"""Scores vectors against each other by four metrics, block by block, and finds the best rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from w2v.config import METRICS, SIMILARITIES
 from w2v.errors import ConfigError
-from w2v.vectors.metrics import METRICS, SIMILARITIES
 
 ROWS_AT_ONCE = 4096
 _FEW_QUERIES = 4
@@ -18,7 +18,7 @@ Floats = NDArray[np.float32]
 
 
 def check_metric(metric: str) -> None:
-    """Raise ConfigError for a metric that is none of `METRICS`."""
+    """Raise ConfigError unless the metric is one of `METRICS`."""
     if metric not in METRICS:
         raise ConfigError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}")
 
@@ -75,7 +75,7 @@ def score_rows(vectors: Floats, queries: Floats, metric: str, norms: Floats | No
 def _products(queries: Floats, block: Floats) -> Floats:
     """Return the inner products of queries and rows, shape (Q, n).
 
-    A few queries are a matter of memory, not of arithmetic: threads of BLAS would only spin beside them.
+    For a few queries memory bandwidth is the limit; BLAS threads would only spin.
     """
     if len(queries) > _FEW_QUERIES:
         return np.asarray(queries @ block.T)

@@ -13,7 +13,7 @@ _LONGEST_PIECE = 20
 
 
 def nearest_spellings(word: str, words: Sequence[str], index: Container[str], n: int) -> list[str]:
-    """Return up to n words that differ from `word` by few letters, best first.
+    """Return up to n words that differ from `word` by a few letters, best first.
 
     A letter added, dropped or changed, or two neighbours swapped, counts as one (optimal string alignment);
     up to a third of the letters may differ, but at least one. Other letter cases and other Unicode forms of

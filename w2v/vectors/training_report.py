@@ -21,13 +21,13 @@ class EpochReport:
     alpha : float
         Learning rate at the end of the epoch.
     loss : float
-        Mean negative log-likelihood a pair over the epoch, in nats: of the target and of K negatives.
+        Mean negative log-likelihood per pair over the epoch, in nats: of the target and of K negatives.
     pairs : float
         (Context, centre) pairs trained; CBOW: centres. The block kernel counts weighted pairs.
     seconds : float
         Wall time of the epoch.
     words_per_second : float
-        Raw tokens a second.
+        Raw tokens per second.
     """
 
     epoch: int
@@ -40,7 +40,7 @@ class EpochReport:
 
     @classmethod
     def from_line(cls, line: Mapping[str, Any], number: int) -> EpochReport:
-        """Make a report of a line of JSON, the `number`-th; what it lacks is NaN or 0."""
+        """Make a report from a line of JSON, the `number`-th; missing values become NaN or 0."""
 
         def number_of(name: str, otherwise: float) -> float:
             value = line.get(name)
@@ -81,17 +81,17 @@ class TrainingReport:
 
     @property
     def tokens(self) -> int:
-        """Raw tokens read, all epochs together."""
+        """Raw tokens read, in all epochs together."""
         return sum(report.tokens for report in self.epochs)
 
     @property
     def words_per_second(self) -> float:
-        """Raw tokens a second of the training loop."""
+        """Raw tokens per second of the training loop."""
         return self.tokens / self.seconds
 
     @property
     def loss(self) -> list[float]:
-        """Mean loss a pair, one value an epoch."""
+        """Mean loss per pair, one value per epoch."""
         return [report.loss for report in self.epochs]
 
     @property

@@ -28,9 +28,9 @@ class WordVectors:
     vectors : ndarray of float32, shape (V, D)
         The input vectors (w_in, gensim's syn0). May be memory-mapped and read-only.
     context : ndarray of float32, shape (C, D), optional
-        The output vectors (w_out, gensim's syn1neg), where they were kept: with negative sampling one a word.
+        The output vectors (w_out, gensim's syn1neg), if they were kept; with negative sampling one per word.
     origin : Origin
-        How the vectors came to be: settings, corpus fingerprint, versions, seed.
+        Settings, corpus fingerprint, versions, seed.
     training : TrainingReport, optional
         What training measured, epoch by epoch, of a model that w2v trained.
 
@@ -76,13 +76,13 @@ class WordVectors:
 
     @property
     def has_context_of_words(self) -> bool:
-        """Whether there is one context vector a word."""
+        """Whether there is one context vector per word."""
         return self.context is not None and len(self.context) == len(self)
 
     def rows(self: Model, selection: slice | Sequence[int]) -> Model:
         """Return the vectors of some rows only, in the order given; a slice is a view, a list a copy.
 
-        Context vectors are kept where there is one a word.
+        Context vectors are kept if there is one per word.
         """
         index: Any = selection
         if isinstance(selection, slice):
