@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from tokenize import TokenError
@@ -15,7 +16,7 @@ from w2v.errors import FormatError
 
 ROWS_AT_ONCE = 8192
 # What numpy raises for a broken header, which it reads as a Python literal.
-BROKEN = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError, TokenError)
+_BROKEN = (ValueError, EOFError, OverflowError, MemoryError, SyntaxError, TypeError, TokenError)
 FLOATS = ("float16", "float32", "float64")
 
 
@@ -64,15 +65,9 @@ def open_matrix(path: str | Path, *, rows: int | None = None) -> NDArray[np.floa
     Raises
     ------
     FormatError
-        If it is no `.npy` file, is cut short, holds objects (a pickle) or no floats, or has another shape.
+        As `open_array`; or if it holds no floats or has another shape.
     """
-    if not Path(path).is_file():
-        raise FormatError(f"{path}: no such file")
-    try:
-        matrix = _load(path)
-    except BROKEN as error:
-        reason = "it holds Python objects, which are never loaded" if "allow_pickle" in str(error) else error
-        raise FormatError(f"{path}: not a readable .npy file of numbers ({reason})") from None
+    matrix = open_array(path)
     if matrix.ndim != 2 or matrix.dtype.name not in FLOATS:
         raise FormatError(
             f"{path}: expected a matrix of {', '.join(FLOATS)}, got {matrix.dtype} of shape {matrix.shape}"
@@ -82,14 +77,41 @@ def open_matrix(path: str | Path, *, rows: int | None = None) -> NDArray[np.floa
     return matrix
 
 
-def _load(path: str | Path) -> NDArray[Any]:
-    """Map the file; an empty array cannot be mapped, and is read."""
-    with Path(path).open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        else:
-            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    if 0 in shape or dtype.hasobject:
-        return np.asarray(np.load(path, allow_pickle=False))
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+def open_array(path: str | Path) -> NDArray[Any]:
+    """Open the numbers of a `.npy` file, memory-mapped and read-only.
+
+    Raises
+    ------
+    FormatError
+        If it is no `.npy` file, holds objects (a pickle), is cut short or goes on after the numbers.
+    """
+    if not Path(path).is_file():
+        raise FormatError(f"{path}: {'a folder, not a file' if Path(path).is_dir() else 'no such file'}")
+    try:
+        with Path(path).open("rb") as file:
+            return _mapped(file, *_read_header(file))
+    except _BROKEN as error:
+        reason = str(error).split("\n")[0]  # further lines of numpy's advise to trust pickles
+        raise FormatError(f"{path}: not a readable .npy file of numbers ({reason})") from None
+
+
+def _mapped(file: BinaryIO, shape: tuple[int, ...], is_fortran: bool, dtype: np.dtype[Any]) -> NDArray[Any]:
+    start, size = file.tell(), file.seek(0, 2)
+    n_bytes = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are never loaded")
+    if start + n_bytes != size:
+        raise ValueError(f"its header promises {n_bytes:,} bytes, shape {shape}, but {size - start:,} follow")
+    if n_bytes == 0:  # nothing cannot be mapped
+        return np.empty(shape, dtype)
+    return np.asarray(np.memmap(file, dtype, "r", start, shape, "F" if is_fortran else "C"))
+
+
+def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read what stands before the numbers: shape, whether columns follow each other, dtype."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(file)
+    if version not in ((2, 0), (3, 0)):
+        raise ValueError(f"format version {version}")
+    return np.lib.format.read_array_header_2_0(file)

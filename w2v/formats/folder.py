@@ -22,7 +22,7 @@ from w2v.files.json_objects import check_version, dump_json, is_object_with, par
 from w2v.files.npy import open_matrix, write_matrix
 from w2v.files.temporary import new_name
 from w2v.formats.base import Format, ReadOptions, WriteOptions
-from w2v.formats.rows import prune
+from w2v.formats.rows import check_finite, good_rows, prune, rows_not_finite
 from w2v.formats.source import Source
 from w2v.vectors.origin import FILE_NAMES, Origin, Reading
 from w2v.vectors.training_report import TrainingReport
@@ -57,6 +57,7 @@ def write_folder(model: WordVectors, path: str | Path) -> None:
     FormatError
         If something else than a model folder is there.
     """
+    check_finite(model)
     with new_folder(path, replaceable=is_only_model, n_bytes=_size(model)) as folder:
         for name, matrix in ((VECTORS, model.vectors), (CONTEXT, model.context)):
             if matrix is not None:
@@ -185,7 +186,16 @@ def _detects(source: Source) -> bool:
 
 
 def _read(source: Source, options: ReadOptions) -> WordVectors:
-    return prune(read_folder(source.path), source, options)
+    model = read_folder(source.path)
+    if options.words is None and not options.skip_bad:
+        model = prune(model, source, options)
+    matrices = [model.vectors]
+    if model.context is not None and model.has_context_of_words:
+        matrices.append(model.context)
+    elif model.context is not None and (rows := rows_not_finite(model.context)):
+        raise FormatError(f"{source}: row {rows[0] + 1} of {CONTEXT} holds NaN or infinity")
+    kept, _ = good_rows(model.words, matrices, source, options)
+    return prune(model if kept is None else model.rows(kept), source, options)
 
 
 def _write(model: WordVectors, path: Path, options: WriteOptions) -> None:

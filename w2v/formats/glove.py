@@ -14,7 +14,7 @@ from w2v.files.escapes import words_for_fields
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
 from w2v.formats.source import Source
-from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines
+from w2v.formats.text_rows import count_numbers, read_lines, write_lines
 from w2v.formats.word2vec import find_header
 from w2v.vectors.word_vectors import WordVectors
 
@@ -39,7 +39,6 @@ def read(source: Source, options: ReadOptions) -> WordVectors:
 def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write GloVe text, packed if the suffix says so."""
     words = words_for_fields(model.words, FORMAT.title, escaped=options.escape)
-    check_finite(model.vectors, model.words)
     with new_packed_file(path) as file:
         write_lines(file, model.vectors, words)
 

@@ -18,7 +18,7 @@ from w2v.files.escapes import LABEL_BREAKERS, escape, unescape
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector, from_matrix
 from w2v.formats.source import Source, open_source
-from w2v.formats.text_rows import check_finite, count_numbers, read_lines, write_lines
+from w2v.formats.text_rows import count_numbers, read_lines, write_lines
 from w2v.vectors.word_vectors import WordVectors
 
 _VECTORS, _METADATA, _CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
@@ -80,7 +80,6 @@ def _read_labels(path: Path) -> tuple[list[str], NDArray[np.int64] | None]:
 
 def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write the folder: whole, or not at all; one that holds nothing but these files is replaced."""
-    check_finite(model.vectors, model.words)
     counts = model.counts.tolist()
     labels = [
         f"{escape(word, LABEL_BREAKERS)}\t{count}\n" for word, count in zip(model.words, counts, strict=True)

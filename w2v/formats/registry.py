@@ -20,6 +20,7 @@ from w2v.formats import (
 )
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.impostors import name_impostor
+from w2v.formats.rows import check_finite
 from w2v.formats.source import Source, open_source
 from w2v.vectors.word_vectors import WordVectors
 
@@ -136,6 +137,7 @@ def save_as(
     """
     kind = writer_for(path, format=format, dtype=dtype)
     assert kind.write is not None  # noqa: S101 - writer_for has refused formats that are only read
+    check_finite(model)
     kind.write(model, Path(path), WriteOptions(dtype, escape))
 
 

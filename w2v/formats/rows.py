@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,10 +63,7 @@ class RowCollector:
         self._check_promise(least_bytes)
 
     def _check_promise(self, least_bytes: int) -> None:
-        if not 1 <= self.dimensions <= MOST_DIMENSIONS:
-            raise FormatError(
-                f"{self.source}: expected 1 to {MOST_DIMENSIONS:,} dimensions, got {self.dimensions:,}"
-            )
+        check_dimensions(self.source, self.dimensions)
         size = self.source.size
         if self.promised is not None and size is not None and self.promised * least_bytes > size:
             raise FormatError(
@@ -183,18 +181,19 @@ class RowCollector:
 
 
 def from_matrix(
-    words: Sequence[str],
+    words: Sequence[str | None],
     counts: NDArray[np.int64] | None,
     matrix: NDArray[np.floating[Any]],
     source: Source,
     options: ReadOptions,
     format_name: str,
 ) -> WordVectors:
-    """Make embeddings of words and a matrix that come from a stranger: checked, cast to float32, pruned.
+    """Make vectors of words and a matrix that come from another program: checked, cast to float32, pruned.
 
     Parameters
     ----------
-    words : sequence of str, length V
+    words : sequence of str or None, length V
+        None for a word that is not UTF-8.
     counts : ndarray of int64, shape (V,), optional
     matrix : ndarray of float16, float32 or float64, shape (V, D)
         May be memory-mapped.
@@ -205,57 +204,94 @@ def from_matrix(
     Raises
     ------
     FormatError
-        If a word stands twice or a row is not finite (unless bad rows are skipped), or V or D differ.
+        If a row is bad (see `good_rows`; unless bad rows are skipped), or there is not one word a row.
     """
     if len(words) != len(matrix):
         raise FormatError(
             f"{source}: expected a word for each of the {len(matrix)} rows, got {len(words)} words"
         )
+    check_dimensions(source, matrix.shape[1])
     if options.words is None and options.top is not None and not options.skip_bad:
         words, matrix = words[: options.top], matrix[: options.top]
         counts = None if counts is None else counts[: options.top]
     matrix = _as_float32(matrix)
-    kept, skipped = _good_rows(words, matrix, source, options)
-    report_skipped(source, skipped)
-    vocab = Vocab(words, np.zeros(len(words), np.int64) if counts is None else counts)
+    kept, skipped = good_rows(words, [matrix], source, options)
+    if counts is None:
+        counts = np.zeros(len(words), np.int64)
+    if kept is not None:
+        words, counts, matrix = [words[row] for row in kept], counts[kept], matrix[kept]
+    vocab = Vocab(cast("Sequence[str]", words), counts)
     model = WordVectors(vocab, matrix, origin=origin(source, format_name, skipped))
-    return prune(model if kept is None else model.rows(kept), source, options)
+    return prune(model, source, options)
+
+
+def check_dimensions(source: Source, dimensions: int) -> None:
+    """Raise FormatError if vectors have no number, or more than any have."""
+    if not 1 <= dimensions <= MOST_DIMENSIONS:
+        raise FormatError(f"{source}: expected 1 to {MOST_DIMENSIONS:,} dimensions, got {dimensions:,}")
 
 
 def _as_float32(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Return native, row-major float32: the same matrix where it is that already, else a copy."""
     if matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous:
         return matrix.astype(np.float32, copy=False)
-    cast = np.empty(matrix.shape, np.float32)
+    copied = np.empty(matrix.shape, np.float32)
     for start in range(0, len(matrix), _ROWS_AT_ONCE):
         with np.errstate(over="ignore"):
-            cast[start : start + _ROWS_AT_ONCE] = matrix[start : start + _ROWS_AT_ONCE]
-    return cast
+            copied[start : start + _ROWS_AT_ONCE] = matrix[start : start + _ROWS_AT_ONCE]
+    return copied
 
 
-def _good_rows(
-    words: Sequence[str], matrix: NDArray[np.float32], source: Source, options: ReadOptions
+def good_rows(
+    words: Sequence[str | None], matrices: Sequence[NDArray[np.float32]], source: Source, options: ReadOptions
 ) -> tuple[list[int] | None, Counter[str]]:
-    """Return the rows to keep, None standing for all, and the kinds of those that are bad."""
+    """Return the rows to keep, None standing for all, and how many are bad, by kind; these are logged.
+
+    A row is bad if its word is not UTF-8 or stands in an earlier row, or if a number in one of the matrices
+    is NaN or infinite.
+
+    Raises
+    ------
+    FormatError
+        At the first bad row, unless bad rows are skipped.
+    """
     bad: dict[int, tuple[str, str]] = {}
-    for start in range(0, len(matrix), _ROWS_AT_ONCE):
-        finite = np.isfinite(matrix[start : start + _ROWS_AT_ONCE]).all(axis=1)
-        for row in (start + np.flatnonzero(~finite)).tolist():
-            bad[row] = ("not finite", f"the vector of {words[row]!r} holds NaN or infinity")
-    if len(set(words)) < len(words):
+    for row in itertools.chain(*map(rows_not_finite, matrices)):
+        bad[row] = ("not finite", f"the vector of {words[row]!r} holds NaN or infinity")
+    if len(set(words)) < len(words) or None in words:
         first_row: dict[str, int] = {}
         for row, word in enumerate(words):
-            if first_row.setdefault(word, row) != row:
-                bad.setdefault(
-                    row, ("duplicate word", f"{word!r} stands already in row {first_row[word] + 1}")
-                )
+            if word is None:
+                bad[row] = ("not UTF-8", "the word is not UTF-8")
+            elif first_row.setdefault(word, row) != row:
+                where = f"{word!r} stands already in row {first_row[word] + 1}"
+                bad.setdefault(row, ("duplicate word", where))
     if bad and not options.skip_bad:
         row = min(bad)
         raise FormatError(
             f"{source}: row {row + 1}: {bad[row][1]} ('w2v convert --skip-bad' leaves bad rows out)"
         )
-    kept = [row for row in range(len(words)) if row not in bad] if bad else None
-    return kept, Counter(kind for kind, _ in bad.values())
+    skipped = Counter(kind for kind, _ in bad.values())
+    report_skipped(source, skipped)
+    return [row for row in range(len(words)) if row not in bad] if bad else None, skipped
+
+
+def rows_not_finite(matrix: NDArray[np.float32]) -> list[int]:
+    """Return the rows that hold NaN or infinity."""
+    rows: list[int] = []
+    for start in range(0, len(matrix), _ROWS_AT_ONCE):
+        block = matrix[start : start + _ROWS_AT_ONCE]
+        if not (finite := np.isfinite(block)).all():
+            rows += (start + np.flatnonzero(~finite.all(axis=1))).tolist()
+    return rows
+
+
+def check_finite(model: WordVectors) -> None:
+    """Refuse to write NaN and infinity, which no format of w2v reads."""
+    for matrix in (model.vectors, model.context):
+        if matrix is not None and (rows := rows_not_finite(matrix)):
+            word = repr(model.words[rows[0]]) if len(matrix) == len(model) else f"row {rows[0]}"
+            raise FormatError(f"the vector of {word} holds NaN or infinity; it is not written")
 
 
 def origin(source: Source, format_name: str, skipped: Counter[str] | None = None) -> Origin:

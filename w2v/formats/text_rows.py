@@ -10,7 +10,6 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from w2v.errors import FormatError
 from w2v.formats.rows import RowCollector
 from w2v.formats.source import Source, Window
 
@@ -205,12 +204,3 @@ def write_lines(
         letters = np.frombuffer(b"".join(encoded), np.uint8)
         out = np.empty(len(letters) + len(rows) * (rows.shape[1] * NUMBER_BYTES + 1), np.uint8)
         file.write(out[: format_rows(rows, letters, ends, ord(separator), out)].data)
-
-
-def check_finite(matrix: NDArray[np.float32], words: Sequence[str]) -> None:
-    """Refuse to write NaN and infinity, which readers of text refuse or, worse, take."""
-    for start in range(0, len(matrix), _ROWS_AT_ONCE):
-        finite = np.isfinite(matrix[start : start + _ROWS_AT_ONCE])
-        if not finite.all():
-            word = words[start + int(np.argmin(finite.all(axis=1)))]
-            raise FormatError(f"the vector of {word!r} holds NaN or infinity; it is not written")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from w2v.errors import ConfigError, FormatError
 from w2v.files.atomic import new_folder
 from w2v.files.json_objects import check_version, dump_json, is_object_with, parse_object, tokens_in_order
-from w2v.files.npy import BROKEN, row_blocks
+from w2v.files.npy import open_array, row_blocks
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.safetensors_file import DTYPE_NAMES, Tensor, open_tensor, read_header, write_tensors
@@ -122,13 +122,9 @@ def _row(config: Mapping[str, Any], name: str, limit: int, folder: Path) -> int 
 
 
 def _read_counts(path: Path, n_rows: int) -> NDArray[np.int64] | None:
-    if not path.is_file():
+    if not path.exists():
         return None
-    try:
-        # Mapped, so that a header cannot promise more than the file holds; nothing at all cannot be mapped.
-        counts = np.array(np.load(path, mmap_mode="r" if n_rows else None, allow_pickle=False))
-    except (*BROKEN, OSError) as error:
-        raise FormatError(f"{path}: not a readable .npy file of numbers ({error})") from None
+    counts = np.array(open_array(path))
     if counts.shape != (n_rows,) or counts.dtype != np.int64 or (counts < 0).any():
         raise FormatError(f"{path}: expected {n_rows} counts, int64, one a row; got {counts.shape}")
     return counts

@@ -20,7 +20,7 @@ from w2v.files.escapes import words_for_fields
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector
 from w2v.formats.source import HEAD_BYTES, Source, Window
-from w2v.formats.text_rows import check_finite, decode_words, read_lines, write_lines
+from w2v.formats.text_rows import decode_words, read_lines, write_lines
 from w2v.vectors.word_vectors import WordVectors
 
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*(?:\n|$)")
@@ -94,7 +94,6 @@ def _read_text(source: Source, options: ReadOptions) -> WordVectors:
 def _write_text(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write word2vec text, packed if the suffix says so."""
     words = words_for_fields(model.words, TEXT.title, escaped=options.escape)
-    check_finite(model.vectors, model.words)
     with new_packed_file(path) as file:
         file.write(f"{len(model)} {model.vector_size}\n".encode())
         write_lines(file, model.vectors, words)
@@ -149,7 +148,6 @@ def _check_rest(window: Window, collector: RowCollector) -> None:
 def _write_binary(model: WordVectors, path: Path, options: WriteOptions) -> None:
     """Write word2vec binary, packed if the suffix says so."""
     words = words_for_fields(model.words, BINARY.title, escaped=options.escape)
-    check_finite(model.vectors, model.words)
     with new_packed_file(path) as file:
         file.write(f"{len(model)} {model.vector_size}\n".encode())
         for start in range(0, len(model), _ROWS_AT_ONCE):
