@@ -175,9 +175,9 @@ def _vocab(values: Mapping[str, Any]) -> VocabConfig | Vocab:
     for field in dataclasses.fields(VocabConfig):
         if is_given(field.name):
             raise click.UsageError(f"--vocab says which words to take; leave out {_flag(field.name)}")
-    from w2v.vectors.vocab_files import read_vocab
+    from w2v.vectors.vocab_files import read_word_list
 
-    return read_vocab(values["vocab_file"])
+    return read_word_list(values["vocab_file"])
 
 
 def _option(field: dataclasses.Field[Any]) -> Callable[[Command], Command]:

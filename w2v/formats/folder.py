@@ -9,6 +9,7 @@ pickle.
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,14 @@ from w2v.files.npy import open_matrix, write_matrix
 from w2v.files.temporary import new_name
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import check_finite, good_rows, prune, rows_not_finite
-from w2v.formats.source import Source
+from w2v.formats.source import Source, part_of
 from w2v.vectors.origin import FILE_NAMES, Origin, Reading
 from w2v.vectors.training_report import TrainingReport
 from w2v.vectors.vocab import Vocab
 from w2v.vectors.vocab_files import dump_vocab, read_vocab
 from w2v.vectors.word_vectors import WordVectors
 
+_LOG = logging.getLogger(__name__)
 KIND = "w2v-model"
 FORMAT_VERSION = 1
 VECTORS, CONTEXT, VOCAB, CONFIG, TRAINING = (
@@ -85,7 +87,7 @@ def read_folder(path: str | Path) -> WordVectors:
     """
     folder = Path(path)
     config = _read_config(folder / CONFIG)
-    vocab = read_vocab(_part(folder, VOCAB))
+    vocab = read_vocab(part_of(folder, VOCAB))
     vectors = _float32(folder / VECTORS, len(vocab))
     context = _float32(folder / CONTEXT) if (folder / CONTEXT).exists() else None
     if context is not None and context.shape[1] != vectors.shape[1]:
@@ -146,14 +148,8 @@ def rescue(model: WordVectors) -> Path:
     return Path.cwd() / name
 
 
-def _part(folder: Path, name: str) -> Path:
-    if not (folder / name).is_file():
-        raise FormatError(f"{folder}: the model folder is incomplete: {name} is missing")
-    return folder / name
-
-
 def _float32(path: Path, rows: int | None = None) -> NDArray[np.float32]:
-    matrix = open_matrix(_part(path.parent, path.name), rows=rows)
+    matrix = open_matrix(part_of(path.parent, path.name), rows=rows)
     if matrix.dtype != np.float32:
         raise FormatError(f"{path}: expected float32, got {matrix.dtype}")
     return matrix
@@ -165,7 +161,7 @@ def _config_bytes(origin: Origin) -> bytes:
 
 
 def _read_config(path: Path) -> dict[str, Any]:
-    config = parse_object(_part(path.parent, path.name).read_bytes(), path)
+    config = parse_object(part_of(path.parent, path.name).read_bytes(), path)
     if config.get("format") != KIND:
         raise FormatError(f"{path}: not the config.json of a w2v model")
     check_version(config, path, FORMAT_VERSION)
@@ -173,12 +169,16 @@ def _read_config(path: Path) -> dict[str, Any]:
 
 
 def _read_report(path: Path) -> TrainingReport | None:
+    """Read the reports of training; of a file that is cut short, those before the cut."""
     if not path.exists():
         return None
-    lines = enumerate(path.read_bytes().splitlines(), 1)
-    return TrainingReport.from_lines(
-        parse_object(line, f"{path}:{number}") for number, line in lines if line.strip()
-    )
+    lines: list[dict[str, Any]] = []
+    try:
+        for number, line in enumerate(part_of(path.parent, path.name).read_bytes().splitlines(), 1):
+            lines.append(parse_object(line, f"{path}:{number}"))
+    except FormatError as error:
+        _LOG.warning("%s; kept the %d reports before it", error, len(lines))
+    return TrainingReport.from_lines(lines) if lines else None
 
 
 def _detects(source: Source) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 
 from w2v.files.signatures import Signature, signature_of
 from w2v.formats.source import Source
 
-_UNSAFE = (
-    "a Python pickle, which can run any code when it is loaded, so w2v never does. If it is gensim's and you "
-    'trust it: python -c "from gensim.models import {kind}; '
-    "{kind}.load({path!r}){wv}.save_word2vec_format('vectors.bin', binary=True)\""
-)
+_CLASS = re.compile(rb"\b(\w*KeyedVectors|FastText|Word2Vec|Doc2Vec)\b")
+_LOADED = {b"FastText": "FastText", b"Word2Vec": "Word2Vec", b"Doc2Vec": "Doc2Vec"}
 _MATRIX_ADVICE = "write its matrix as .npy with a list of words beside it"
 _ADVICE = {"an HDF5 file": _MATRIX_ADVICE, "a Parquet file": _MATRIX_ADVICE}
+_SAMPLE = 4096
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _HTML = re.compile(rb"\s*<(!doctype html|html|head|body|\?xml)", re.IGNORECASE)
 _COUNTS = re.compile(rb"([^\t\n ]+[\t ]\d+\r?\n){1,3}")
 _TEXT_PICKLE = re.compile(
@@ -38,15 +39,19 @@ def name_impostor(source: Source) -> str:
         return "a list of words with counts, not vectors"
     if _TEXT_PICKLE.match(head):
         return _pickle(source)
-    return f"no format of vectors that w2v knows; it begins with {_shown(head)}"
+    return f"no format of vectors that w2v knows; it begins with {_shown(source)}"
 
 
 def _pickle(source: Source) -> str:
-    is_model = any(name in source.head for name in (b"Word2Vec", b"FastText"))
-    kind = "KeyedVectors"
-    if is_model:
-        kind = "FastText" if b"FastText" in source.head else "Word2Vec"
-    return _UNSAFE.format(kind=kind, path=str(source), wv=".wv" if is_model else "")
+    """Name the class whose object comes first, and the command that takes its vectors out."""
+    found = _CLASS.search(source.head)
+    kind = _LOADED.get(found[1] if found else b"", "KeyedVectors")
+    vectors = f"{kind}.load({json.dumps(str(source))}){'.wv' if kind in _LOADED.values() else ''}"
+    code = f'from gensim.models import {kind}; {vectors}.save_word2vec_format("vectors.bin", binary=True)'
+    return (
+        "a Python pickle, which can run any code when it is loaded, so w2v never does. If it is gensim's and "
+        f"you trust it: python -c {shlex.quote(code)}"
+    )
 
 
 def _of_signature(signature: Signature, head: bytes) -> str:
@@ -61,5 +66,13 @@ def _of_signature(signature: Signature, head: bytes) -> str:
     return f"{name}; {advice}" if advice else name
 
 
-def _shown(head: bytes) -> str:
-    return repr(head[:24])[1:]
+def _shown(source: Source) -> str:
+    """Show how a file begins; one that is a text may be meant to be trained on."""
+    try:
+        text = source.head[:_SAMPLE].decode()
+    except UnicodeDecodeError as error:
+        text = source.head[: error.start].decode() if error.start > _SAMPLE - 4 else ""
+    if not text or _CONTROL.search(text):
+        return repr(source.head[:24])[1:]
+    advice = f"w2v train {shlex.quote(str(source))} -o my_model"
+    return f"{text[:24]!r}. If this is text, train on it first: {advice}"

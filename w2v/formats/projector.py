@@ -7,6 +7,7 @@ is escaped in labels (`\t`, `\n`, `\u2028`, and the backslash as `\\`): both tab
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector, from_matrix
 from w2v.formats.source import Source, open_source
 from w2v.formats.text_rows import count_numbers, read_lines, write_lines
+from w2v.vectors.vocab_files import is_count
+from w2v.vectors.vocab_files import read_lines as read_text_lines
 from w2v.vectors.word_vectors import WordVectors
 
 _VECTORS, _METADATA, _CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
@@ -33,8 +36,12 @@ def detects(source: Source) -> bool:
         return False
     if source.is_folder:
         return (folder / _VECTORS).is_file()
-    line = source.head.split(b"\n", 1)[0]
+    line = _first_line(source)
     return b"\t" in line and count_numbers(b"0\t" + line) == len(line.split())
+
+
+def _first_line(source: Source) -> bytes:
+    return source.head.removeprefix(BOM_UTF8).split(b"\n", 1)[0]
 
 
 def read(source: Source, options: ReadOptions) -> WordVectors:
@@ -42,8 +49,7 @@ def read(source: Source, options: ReadOptions) -> WordVectors:
     if source.is_folder:
         with open_source(source.path / _VECTORS) as vectors:
             return read(vectors, options)
-    dimensions = len(source.head.split(b"\n", 1)[0].split())
-    collector = RowCollector(source, dimensions, ReadOptions(skip_bad=options.skip_bad))
+    collector = RowCollector(source, len(_first_line(source).split()), ReadOptions(skip_bad=options.skip_bad))
     read_lines(source, collector, has_word=False)
     numbers = collector.finish(FORMAT.name)
     words, counts = _read_labels(source.path.parent / _METADATA)
@@ -61,19 +67,15 @@ def read(source: Source, options: ReadOptions) -> WordVectors:
 
 def _read_labels(path: Path) -> tuple[list[str], NDArray[np.int64] | None]:
     """Return the first column, and the counts where the second is ours."""
-    try:
-        lines = path.read_bytes().decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: not UTF-8 at byte {error.start} of the file") from None
-    lines = [line.removesuffix("\r") for line in lines]
-    if "\t" not in lines[0]:
+    lines = read_text_lines(path)
+    if not lines or "\t" not in lines[0]:
         return [unescape(line, None) for line in lines], None
     header, rows = lines[0], [line.split("\t") for line in lines[1:]]
     words = [unescape(row[0], None) for row in rows]
     if header != _HEADER:
         return words, None
     for number, row in enumerate(rows, 2):
-        if len(row) != 2 or not (row[1].isascii() and row[1].isdigit() and len(row[1]) < 19):
+        if len(row) != 2 or not is_count(row[1]):
             raise FormatError(f"{path}:{number}: expected a word, a tab and a count, got {row!r}")
     return words, np.array([int(row[1]) for row in rows], np.int64)
 

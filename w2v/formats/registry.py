@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from w2v.errors import ConfigError, FormatError
 from w2v.files.atomic import bring_back, read_as_one
 from w2v.files.compression import split_suffix
+from w2v.files.json_objects import parse_object
 from w2v.formats import (
     fasttext_bin,
     folder,
@@ -70,10 +72,22 @@ def format_of_content(source: Source) -> Format:
             return kind
     if source.is_folder:
         raise FormatError(
-            f"{source}: no model in this folder; expected config.json of a w2v model or saved embedding, "
-            "model.safetensors with tokenizer.json, or vectors.tsv with metadata.tsv"
+            f"{source}: no model in this folder{_fault_of_config(source.path)}; expected config.json of a "
+            "w2v model or saved embedding, model.safetensors with tokenizer.json, or vectors.tsv with "
+            "metadata.tsv"
         )
     raise FormatError(f"{source}: {name_impostor(source)}")
+
+
+def _fault_of_config(folder: Path) -> str:
+    path = folder / "config.json"
+    if not path.is_file():
+        return ""
+    try:
+        kind = parse_object(path.read_bytes(), path.name).get("format")
+    except FormatError as error:
+        return f" ({error})"
+    return f" (config.json has the format {kind!r})"
 
 
 def format_of_suffix(path: Path) -> Format:
@@ -95,6 +109,9 @@ def format_of_suffix(path: Path) -> Format:
 
 def read_vectors(path: str | Path, options: ReadOptions, *, format: str | None = None) -> WordVectors:  # noqa: A002
     """Read vectors of any format; `w2v.load` describes it."""
+    if address := re.match(r"(\w+):/{1,2}(?=\w)", str(path)):  # a Path has lost one of the two slashes
+        rest = str(path)[address.end() :]
+        raise FormatError(f"{address[1]}://{rest}: an address, not a file; fetch it first, as by curl -O")
 
     def read() -> WordVectors:
         with open_source(path) as source:

@@ -123,6 +123,9 @@ class RowCollector:
         if word is None:
             self.bad("not UTF-8", where(i), "the word is not UTF-8")
             return False
+        if "\r" in word or "\n" in word:
+            self.bad("line break", where(i), f"a line break stands within the word {word!r}")
+            return False
         if self.options.unescape:
             word = unescape(word, where(i))
         if not is_finite:
@@ -214,7 +217,8 @@ def from_matrix(
     if options.words is None and options.top is not None and not options.skip_bad:
         words, matrix = words[: options.top], matrix[: options.top]
         counts = None if counts is None else counts[: options.top]
-    matrix = _as_float32(matrix)
+    with np.errstate(over="ignore"):  # infinity is found below
+        matrix = np.ascontiguousarray(matrix, np.float32)
     kept, skipped = good_rows(words, [matrix], source, options)
     if counts is None:
         counts = np.zeros(len(words), np.int64)
@@ -229,17 +233,6 @@ def check_dimensions(source: Source, dimensions: int) -> None:
     """Raise FormatError if vectors have no number, or more than any have."""
     if not 1 <= dimensions <= MOST_DIMENSIONS:
         raise FormatError(f"{source}: expected 1 to {MOST_DIMENSIONS:,} dimensions, got {dimensions:,}")
-
-
-def _as_float32(matrix: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
-    """Return native, row-major float32: the same matrix where it is that already, else a copy."""
-    if matrix.dtype == np.float32 and matrix.dtype.isnative and matrix.flags.c_contiguous:
-        return matrix.astype(np.float32, copy=False)
-    copied = np.empty(matrix.shape, np.float32)
-    for start in range(0, len(matrix), _ROWS_AT_ONCE):
-        with np.errstate(over="ignore"):
-            copied[start : start + _ROWS_AT_ONCE] = matrix[start : start + _ROWS_AT_ONCE]
-    return copied
 
 
 def good_rows(

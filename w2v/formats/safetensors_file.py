@@ -8,6 +8,7 @@ installed. The tests open the files with the package. Any token survives; contex
 from __future__ import annotations
 
 import json
+import logging
 import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -25,7 +26,8 @@ from w2v.formats.rows import from_matrix
 from w2v.formats.source import Source
 from w2v.vectors.word_vectors import WordVectors
 
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+_LOG = logging.getLogger(__name__)
+_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1"}
 _ITEM_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1}
 DTYPE_NAMES = {"float64": "F64", "float32": "F32", "float16": "F16"}
 _LONGEST_HEADER = 100_000_000  # what the package reads
@@ -89,16 +91,19 @@ def read_header(path: Path) -> StoredTensors:
     try:
         header = json.loads(text)
         metadata = header.pop("__metadata__", {})
-        tensors = {name: _checked(entry, 8 + length, size) for name, entry in header.items()}
+        places = {name: _checked(entry, 8 + length, size) for name, entry in header.items()}
         if not all(isinstance(value, str) for value in metadata.values()):
             raise ValueError("metadata that is not text")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FormatError(f"{path}: broken safetensors header ({error})") from None
+    if (end := max((end for *_, end in places.values()), default=8 + length)) != size:
+        raise FormatError(f"{path}: {size - end:,} bytes follow the last tensor")
+    tensors = {name: (dtype, shape, start) for name, (dtype, shape, start, _) in places.items()}
     return StoredTensors(metadata, tensors)
 
 
-def _checked(entry: Mapping[str, Any], begin: int, size: int) -> tuple[str, tuple[int, ...], int]:
-    """Return dtype, shape and place of one tensor, once they are known to fit the file."""
+def _checked(entry: Mapping[str, Any], begin: int, size: int) -> tuple[str, tuple[int, ...], int, int]:
+    """Return dtype, shape, begin and end of one tensor, once they are known to fit the file."""
     dtype, shape, (start, stop) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
     if not all(type(number) is int and number >= 0 for number in (*shape, start, stop)):
         raise ValueError("a length or a place that is no whole number")
@@ -114,22 +119,57 @@ def _checked(entry: Mapping[str, Any], begin: int, size: int) -> tuple[str, tupl
             raise ValueError(
                 f"a tensor of shape {shape} and {dtype} takes {n_bytes} bytes, got {stop - start}"
             )
-    return dtype, shape, begin + start
+    return dtype, shape, begin + start, begin + stop
 
 
 def open_tensor(path: Path, stored: StoredTensors, name: str) -> NDArray[np.floating[Any]]:
-    """Open one matrix, memory-mapped and read-only; bfloat16 is read as float32."""
-    dtype, shape, offset = stored.tensors[name]
+    """Open one matrix, memory-mapped and read-only; bfloat16 and int8 with its scale are read as float32."""
+    dtype, shape, _ = stored.tensors[name]
     if dtype not in _DTYPES or len(shape) != 2:
         raise FormatError(
             f"{path}: expected {name!r} to be a matrix of {', '.join(_DTYPES)}, got {dtype} {shape}"
         )
-    if 0 in shape:
-        return np.empty(shape, np.float32)
-    matrix = np.asarray(np.memmap(path, _DTYPES[dtype], mode="r", offset=offset, shape=shape))
+    matrix = _mapped(path, stored, name)
     if dtype == "BF16":
         return _from_bfloat16(matrix)
+    if dtype == "I8":
+        return _scaled(path, stored, name, matrix)
     return matrix if matrix.flags.aligned else matrix.copy()
+
+
+def _mapped(path: Path, stored: StoredTensors, name: str) -> NDArray[Any]:
+    dtype, shape, offset = stored.tensors[name]
+    if 0 in shape:
+        return np.empty(shape, _DTYPES[dtype])
+    return np.asarray(np.memmap(path, _DTYPES[dtype], mode="r", offset=offset, shape=shape))
+
+
+def _scaled(path: Path, stored: StoredTensors, name: str, matrix: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Return quantized vectors times their scale: one number, one a row or one a dimension.
+
+    Without a scale, as model2vec writes them, they are known up to a factor.
+    """
+    names = (f"{name}_scale", f"{name}.scale", "scale", "scales")
+    found = next((other for other in names if other in stored.tensors), None)
+    if found is None:
+        _LOG.info("%s: int8 without a scale: the vectors are known up to a factor", path)
+        return matrix.astype(np.float32)
+    dtype, shape, _ = stored.tensors[found]
+    rows, dimensions = matrix.shape
+    if dtype not in ("F64", "F32", "F16") or shape not in (
+        (),
+        (1,),
+        (1, 1),
+        (rows,),
+        (rows, 1),
+        (dimensions,),
+        (1, dimensions),
+    ):
+        raise FormatError(
+            f"{path}: expected {found!r} to be one number, one a row or one a dimension, got {dtype} {shape}"
+        )
+    scale = _mapped(path, stored, found).astype(np.float32)
+    return matrix * (scale[:, np.newaxis] if shape == (rows,) else scale)
 
 
 def _from_bfloat16(bits: NDArray[np.uint16]) -> NDArray[np.float32]:

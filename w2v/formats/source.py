@@ -101,6 +101,15 @@ def open_source(path: str | Path) -> Iterator[Source]:
         yield Source(path, raw, status.st_size if stat.S_ISREG(status.st_mode) else None)
 
 
+def part_of(folder: Path, name: str) -> Path:
+    """Return the path of a file in a folder; FormatError where there is none."""
+    path = folder / name
+    if not path.is_file():
+        state = "a folder, not a file" if path.is_dir() else "missing"
+        raise FormatError(f"{folder}: the folder is incomplete: {name} is {state}")
+    return path
+
+
 class Window:
     """A window that slides over the bytes of a source.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import BinaryIO
@@ -45,7 +46,7 @@ def read_lines(
     first_line : int
         The number of the first line to read, for messages.
     skip_bytes : int
-        Where it begins.
+        Where it begins. A byte-order mark at the beginning of the file is passed over.
     has_word : bool
         Whether a word stands before the numbers; without, rows are named by their number.
     spaces_in_words : bool
@@ -61,6 +62,8 @@ def read_lines(
 
     window = Window(source)
     window.start = skip_bytes
+    if skip_bytes == 0 and window.data.startswith(BOM_UTF8):
+        window.start = len(BOM_UTF8)
     line = first_line
     while True:
         stop = _end_of_lines(window)

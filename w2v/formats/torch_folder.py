@@ -23,7 +23,7 @@ from w2v.files.npy import open_array, row_blocks
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import from_matrix
 from w2v.formats.safetensors_file import DTYPE_NAMES, Tensor, open_tensor, read_header, write_tensors
-from w2v.formats.source import Source
+from w2v.formats.source import Source, part_of
 from w2v.system.version import __version__
 from w2v.vectors.origin import FILE_NAMES, Origin, Reading
 from w2v.vectors.word_vectors import WordVectors
@@ -91,11 +91,11 @@ def read_parts(path: str | Path) -> TorchFolder:
         If a part is missing or broken, the parts disagree, or a newer version of w2v wrote it.
     """
     folder = Path(path)
-    config = _read_json(folder / CONFIG)
+    config = _read_json(folder, CONFIG)
     if config.get("format") != KIND:
         raise FormatError(f"{folder / CONFIG}: not the config.json of an embedding that w2v saved")
     check_version(config, folder / CONFIG, FORMAT_VERSION)
-    tokens = tokens_in_order(_read_json(folder / VOCAB), folder / VOCAB)
+    tokens = tokens_in_order(_read_json(folder, VOCAB), folder / VOCAB)
     n_specials = _row(config, "n_specials", len(tokens) + 1, folder)
     return TorchFolder(
         folder,
@@ -108,10 +108,8 @@ def read_parts(path: str | Path) -> TorchFolder:
     )
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise FormatError(f"{path.parent}: the folder is incomplete: {path.name} is missing")
-    return parse_object(path.read_bytes(), path)
+def _read_json(folder: Path, name: str) -> dict[str, Any]:
+    return parse_object(part_of(folder, name).read_bytes(), folder / name)
 
 
 def _row(config: Mapping[str, Any], name: str, limit: int, folder: Path) -> int | None:
@@ -138,9 +136,7 @@ def detects(source: Source) -> bool:
 def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read the words and their vectors."""
     folder = read_parts(source.path)
-    path = folder.path / WEIGHT
-    if not path.is_file():
-        raise FormatError(f"{source}: the folder is incomplete: {WEIGHT} is missing")
+    path = part_of(folder.path, WEIGHT)
     stored = read_header(path)
     if TENSOR not in stored.tensors:
         raise FormatError(f"{path}: expected a tensor named {TENSOR!r}")

@@ -1,9 +1,10 @@
 """word2vec's files, text and binary: a line `V D`, then of each word the word, a blank and D numbers.
 
 Text, which fastText's `.vec` is too, has a line a word, written with the fewest digits that read back as the
-same float32. Binary has float32, little-endian; word2vec.c ends each row with a newline and gensim does not:
-both are read, and rows are written without. Words that are empty or hold white space are refused, or escaped
-on demand. Counts and context vectors are not carried.
+same float32; words with blanks are read, since the header says how many numbers follow. Binary has float32,
+little-endian; word2vec.c ends each row with a newline and gensim does not: both are read, and rows are
+written without. Words that are empty or hold white space are refused when writing, or escaped on demand.
+Counts and context vectors are not carried.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from w2v.vectors.word_vectors import WordVectors
 
 _HEADER = re.compile(rb"(?:\xef\xbb\xbf)?[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*(?:\n|$)")
 _NUMBERS = re.compile(rb"[0-9eE+. \tinfatyINFATY\r-]+")
+_LETTERS_OF_NUMBERS = b"0123456789eE+-. \t\r\n"
 _NO_TEXT = re.compile(rb"[^\t\n\r\x20-\x7e]")
 _ROWS_AT_ONCE = 4096
 
@@ -55,15 +57,19 @@ def _read_header(source: Source) -> Header:
 def _is_text(source: Source, header: Header) -> bool:
     """Say whether the rows are decimal numbers, by the bytes that follow the first word.
 
-    Numbers are text. Bytes that no text of numbers has are binary. Anything else is a broken text, or
-    binary numbers that happen to look like letters; then it is binary if all rows fit.
+    Numbers are text. So is anything of which more than half could stand in a number (a word with a blank, a
+    line with a fault); of the bytes of float32 few could. Bytes that no text of numbers has are binary, and
+    anything else is if all rows fit.
     """
     rest = source.head[header.end :]
     numbers = rest[rest.find(b" ") + 1 :][: 4 * header.dimensions]
     line = numbers.split(b"\n")[0]
     if not rest.strip() or _NUMBERS.fullmatch(line):
         return True
-    return not (_NO_TEXT.search(numbers) or _fits_binary(source.head, header))
+    if _fits_binary(source.head, header):
+        return False
+    n_of_numbers = len(numbers) - len(numbers.translate(None, _LETTERS_OF_NUMBERS))
+    return 2 * n_of_numbers > len(numbers) or not _NO_TEXT.search(numbers)
 
 
 def _fits_binary(head: bytes, header: Header) -> bool:
@@ -87,7 +93,7 @@ def _read_text(source: Source, options: ReadOptions) -> WordVectors:
     """Read word2vec text."""
     n_rows, dimensions, end = _read_header(source)
     collector = RowCollector(source, dimensions, options, promised=n_rows, least_bytes=2 * dimensions)
-    read_lines(source, collector, first_line=2, skip_bytes=end)
+    read_lines(source, collector, first_line=2, skip_bytes=end, spaces_in_words=True)
     return collector.finish(TEXT.name)
 
 

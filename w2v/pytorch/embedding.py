@@ -17,6 +17,7 @@ from w2v.pytorch.vocabulary import Vocabulary, check_ids
 from w2v.vectors.origin import Origin
 from w2v.vectors.vocab import Vocab
 
+_ROWS_AT_ONCE = 8192
 BAG_MODES = ("mean", "sum", "max")
 
 
@@ -156,8 +157,7 @@ def from_embedding(
     if isinstance(tokens, str) or len(tokens) != embedding.num_embeddings:
         raise ConfigError(f"{embedding.num_embeddings} rows need as many tokens, got {len(tokens)}")
     vectors = embedding.weight.detach().to("cpu", torch.float32, copy=True).numpy()
-    if not np.isfinite(vectors).all():
-        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
+    if (row := row_not_finite(embedding.weight)) is not None:
         raise ConfigError(f"row {row} of the embedding holds NaN or infinity; did its training diverge?")
     origin = Origin(source={"format": "torch", **getattr(embedding, "provenance", {})})
     if not isinstance(tokens, Vocabulary):
@@ -165,6 +165,15 @@ def from_embedding(
         return Embeddings(words, vectors, origin=origin)
     source = {**origin.source, "lowercase": tokens.lowercase}
     return _words_only(tokens, vectors, Origin(source=source, reading=tokens.reading))
+
+
+def row_not_finite(weight: Tensor) -> int | None:
+    """Return the first row that holds NaN or infinity, or None."""
+    for start in range(0, len(weight), _ROWS_AT_ONCE):
+        finite = torch.isfinite(weight[start : start + _ROWS_AT_ONCE].float())
+        if not finite.all():
+            return start + int(finite.all(dim=1).logical_not().nonzero()[0])
+    return None
 
 
 def _words_only(vocab: Vocabulary, vectors: Any, origin: Origin) -> Embeddings:

@@ -15,6 +15,7 @@ from w2v.errors import ConfigError, FormatError, MissingExtraError
 from w2v.files.atomic import new_file
 from w2v.files.json_objects import dump_json
 from w2v.formats.safetensors_file import Tensor as StoredTensor
+from w2v.formats.source import part_of
 from w2v.formats.torch_folder import (
     CONFIG,
     TENSOR,
@@ -26,7 +27,7 @@ from w2v.formats.torch_folder import (
     read_parts,
     write_table,
 )
-from w2v.pytorch.embedding import WordEmbedding
+from w2v.pytorch.embedding import WordEmbedding, row_not_finite
 from w2v.pytorch.options import TableOptions
 from w2v.pytorch.vocabulary import Vocabulary
 from w2v.system.version import __version__
@@ -64,7 +65,8 @@ def save_embedding(embedding: WordEmbedding, path: str | Path) -> None:
     FormatError
         If something else is there.
     ConfigError
-        If the embedding is on the meta device and so has no numbers, or safetensors does not have its dtype.
+        If the embedding is on the meta device and so has no numbers, one is NaN or infinite, safetensors does
+        not have its dtype, or there is not one row a token (after `resize_token_embeddings`, say).
     """
     weight = _weight_to_save(embedding)
     if weight.dtype not in _STORED:
@@ -142,9 +144,7 @@ def _copy_weight(folder: TorchFolder, options: TableOptions) -> Tensor:
     except ModuleNotFoundError:
         raise MissingExtraError("safetensors", "torch") from None
 
-    path = folder.path / WEIGHT
-    if not path.is_file():
-        raise FormatError(f"{folder.path}: the folder is incomplete: {WEIGHT} is missing")
+    path = part_of(folder.path, WEIGHT)
     try:
         with safe_open(path, framework="pt") as file:
             stored = file.get_tensor(TENSOR)
@@ -155,6 +155,8 @@ def _copy_weight(folder: TorchFolder, options: TableOptions) -> Tensor:
             f"{path}: expected real numbers in {len(folder.tokens)} rows, one a token of {VOCAB}; got "
             f"{stored.dtype} of shape {tuple(stored.shape)}"
         )
+    if (row := row_not_finite(stored)) is not None:
+        raise FormatError(f"{path}: the row of {folder.tokens[row]!r} holds NaN or infinity")
     weight = torch.empty(stored.shape, dtype=options.dtype or stored.dtype, device=options.device)
     weight.copy_(stored)
     if options.scale != 1:
@@ -171,7 +173,16 @@ def _weight_to_save(embedding: WordEmbedding) -> Tensor:
     weight = embedding.weight.detach()
     if weight.is_meta:
         raise ConfigError("the embedding is on the meta device and has no numbers to save")
+    if len(weight) != len(embedding.vocab):
+        raise ConfigError(
+            f"the table has {len(weight)} rows, but its vocabulary {len(embedding.vocab)} tokens; was it "
+            "resized? Make a WordEmbedding of the new weight and a Vocabulary of all its tokens"
+        )
     weight = weight.to("cpu").contiguous()
+    if (row := row_not_finite(weight)) is not None:
+        raise ConfigError(
+            f"the row of {embedding.vocab.tokens[row]!r} holds NaN or infinity; it is not saved"
+        )
     padding_id = embedding.padding_idx
     if padding_id is not None and weight[padding_id].any():
         _LOG.warning(

@@ -23,19 +23,26 @@ class Vocab:
     words : sequence of str, length V
         Row i is word i. Distinct. A trained vocabulary is sorted by falling count, ties by first appearance
         in the corpus.
-    counts : ndarray of int64, shape (V,)
+    counts : ndarray of int64, or whole numbers, shape (V,)
         Occurrences in the corpus, in tokens; 0 for a word of a given vocabulary that the corpus lacks.
 
     Raises
     ------
     ConfigError
-        If a word occurs twice, or the two lengths differ.
+        If a word occurs twice or is no str, counts are no whole numbers, or the two lengths differ.
     """
 
     words: Sequence[str]
     counts: NDArray[np.int64]
 
     def __post_init__(self) -> None:
+        if isinstance(self.words, str):
+            raise ConfigError(f"expected a list of words, got the text {self.words[:40]!r}")
+        if isinstance(self.words, np.ndarray):
+            object.__setattr__(self, "words", self.words.tolist())
+        if strange := next((kind for kind in set(map(type, self.words)) if not issubclass(kind, str)), None):
+            raise ConfigError(f"expected words of type str, got {strange.__name__}")
+        object.__setattr__(self, "counts", _as_counts(self.counts))
         if len(self.words) != len(self.counts):
             raise ConfigError(f"a vocabulary of {len(self.words)} words has {len(self.counts)} counts")
 
@@ -43,7 +50,7 @@ class Vocab:
         return len(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.index
+        return isinstance(word, str) and word in self.index
 
     def find(self, word: str) -> int | None:
         """Return the row of a word, or None; see `_Rows` for what it costs."""
@@ -57,6 +64,20 @@ class Vocab:
     @cached_property
     def _rows(self) -> _Rows:
         return _Rows(self.words)
+
+
+def _as_counts(counts: NDArray[np.int64] | Sequence[int]) -> NDArray[np.int64]:
+    """Return counts as int64, shape (V,); the same array where it is that."""
+    array = np.asarray(counts)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise ConfigError(
+            f"expected one whole number a word as counts, got {array.dtype} of shape {array.shape}"
+        )
+    with np.errstate(over="ignore"):
+        array = array.astype(np.int64, copy=False)
+    if array.size and array.min() < 0:
+        raise ConfigError(f"a count is {array.min()}; expected 0 to 2 ** 63 - 1")
+    return array
 
 
 def keep_probabilities(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ carriage return are written as `\\`, `\t`, `\n`, `\r`, and a lone surrogate, whi
 from __future__ import annotations
 
 import logging
+from codecs import BOM_UTF8
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,23 +38,79 @@ def read_vocab(path: str | Path) -> Vocab:
     ------
     FormatError
         With file and line, where a line is not `word<TAB>count`, a count is no whole number of at most 64
-        bits, a word stands twice, or the text is not UTF-8.
+        bits, a word stands twice or holds a carriage return, or the text is not UTF-8.
     """
-    data = Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
+    text = _read_text(path)
+    _check_lines(text.encode(), path)
+    fields = text.replace("\n", "\t").split("\t")
+    words = fields[:-1:2]
+    if "\\" in text:
+        words = [unescape(word, f"{path}:{line}") for line, word in enumerate(words, 1)]
+    return _distinct(Vocab(words, _counts(fields[1::2], path)), path)
+
+
+def read_word_list(path: str | Path) -> Vocab:
+    """Read words that someone has chosen, in one of three forms, which the content tells.
+
+    They are our vocabulary file (a tab in its first line), lines `word count`, or one word a line (the counts
+    are 0). Blank lines are passed over.
+
+    Raises
+    ------
+    FormatError
+        As `read_vocab`; or if there are no words.
+    """
+    lines = read_lines(path)
+    if lines and "\t" in lines[0]:
+        return read_vocab(path)
+    rows = [(number, line.strip(" ").split(" ")) for number, line in enumerate(lines, 1) if line.strip(" ")]
+    if not rows:
+        raise FormatError(f"{path}: no words in this file")
+    n_fields = len(rows[0][1])
+    for number, row in rows:
+        if len(row) != n_fields or n_fields > 2 or not (n_fields == 1 or is_count(row[1])):
+            raise FormatError(
+                f"{path}:{number}: expected word, tab, count (or in every line a word and a count, or a word "
+                f"alone); got {lines[number - 1][:60]!r}"
+            )
+    counts = [int(row[1]) if n_fields == 2 else 0 for _, row in rows]
+    return _distinct(Vocab([row[0] for _, row in rows], np.array(counts, np.int64)), path)
+
+
+def read_words(path: Path) -> tuple[list[str], NDArray[np.int64] | None]:
+    """Read the words of rows: our vocabulary file if the first line has a tab, else one word a line."""
+    lines = read_lines(path)
+    if lines and "\t" in lines[0]:
+        vocab = read_vocab(path)
+        return list(vocab.words), vocab.counts
+    return lines, None
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Read the lines of a text.
+
+    Raises
+    ------
+    FormatError
+        With file and line, where a carriage return stands within a line, or the text is not UTF-8.
+    """
+    return _read_text(path).split("\n")[:-1]
+
+
+def _read_text(path: str | Path) -> str:
+    """Read UTF-8 without a byte-order mark, of which each line ends with a newline alone."""
+    data = Path(path).read_bytes().removeprefix(BOM_UTF8).replace(b"\r\n", b"\n").removesuffix(b"\r")
     if data and not data.endswith(b"\n"):
         data += b"\n"
-    _check_lines(data, path)
     try:
-        fields = data.decode().replace("\n", "\t").split("\t")
+        text = data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FormatError(f"{path}:{line}: not UTF-8 at byte {error.start} of the file") from None
-    words = fields[:-1:2]
-    if b"\\" in data:
-        words = [unescape(word, f"{path}:{line}") for line, word in enumerate(words, 1)]
-    vocab = Vocab(words, _counts(fields[1::2], path))
-    _check_distinct(vocab, path)
-    return vocab
+    if "\r" in text:
+        line = text.count("\n", 0, text.index("\r")) + 1
+        raise FormatError(f"{path}:{line}: a carriage return stands within the line")
+    return text
 
 
 def dump_vocab(vocab: Vocab) -> bytes:
@@ -81,7 +138,7 @@ def _counts(fields: list[str], path: str | Path) -> NDArray[np.int64]:
             return np.array(list(map(int, fields)), np.int64)
         except (OverflowError, ValueError):  # more than 64 bits, or more digits than Python reads
             pass
-    line, text = next((line, text) for line, text in enumerate(fields, 1) if not _is_count(text))
+    line, text = next((line, text) for line, text in enumerate(fields, 1) if not is_count(text))
     raise FormatError(f"{path}:{line}: expected a count (a whole number of 64 bits), got {text[:40]!r}")
 
 
@@ -89,35 +146,21 @@ def _is_digits(text: str) -> bool:
     return not text or (text.isascii() and text.isdigit())
 
 
-def _is_count(text: str) -> bool:
+def is_count(text: str) -> bool:
+    """Say whether a text is a whole number of at most 64 bits, without a sign."""
     return bool(text) and _is_digits(text) and len(text) <= 19 and int(text) < 2**63
 
 
-def _check_distinct(vocab: Vocab, path: str | Path) -> None:
+def _distinct(vocab: Vocab, path: str | Path) -> Vocab:
     # Different hashes mean different words; to sort them takes a third of the time that a set of words takes.
     hashes = np.sort(np.fromiter(map(hash, vocab.words), np.int64, len(vocab)))
     if not (hashes[1:] == hashes[:-1]).any():
-        return
+        return vocab
     first_line: dict[str, int] = {}
     for line, word in enumerate(vocab.words, 1):
         if first_line.setdefault(word, line) != line:
             raise FormatError(f"{path}:{line}: the word {word!r} stands already in line {first_line[word]}")
-
-
-def read_words(path: Path) -> tuple[list[str], NDArray[np.int64] | None]:
-    """Read a list of words, with counts if its first line has a tab."""
-    data = path.read_bytes()
-    if b"\t" in data.split(b"\n", 1)[0]:
-        vocab = read_vocab(path)
-        return list(vocab.words), vocab.counts
-    try:
-        lines = data.decode("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError(f"{path}:{line}: not UTF-8 at byte {error.start} of the file") from None
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines], None
+    return vocab
 
 
 def with_counts(model: Model, path: str | Path) -> Model:
@@ -155,13 +198,9 @@ def write_counts(model: WordVectors, path: str | Path) -> None:
 
 def _read_counts(path: Path) -> dict[str, int]:
     counts = {}
-    for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines(), 1):
-        word, _, count = line.replace(b"\t", b" ").rstrip(b" ").rpartition(b" ")
-        if not (word and count.isdigit() and len(count) < 19):
-            shown = line[:60].decode(errors="replace")
-            raise FormatError(f"{path}:{number}: expected a word and a count, got {shown!r}")
-        try:
-            counts[word.decode()] = int(count)
-        except UnicodeDecodeError:
-            raise FormatError(f"{path}:{number}: the word is not UTF-8") from None
+    for number, line in enumerate(read_lines(path), 1):
+        word, _, count = line.replace("\t", " ").rstrip(" ").rpartition(" ")
+        if not (word and is_count(count)):
+            raise FormatError(f"{path}:{number}: expected a word and a count, got {line[:60]!r}")
+        counts[word] = int(count)
     return counts

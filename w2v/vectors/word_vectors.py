@@ -26,7 +26,8 @@ class WordVectors:
     vocab : Vocab
         V words; row i of `vectors` belongs to word i.
     vectors : ndarray of float32, shape (V, D)
-        The input vectors (w_in, gensim's syn0). May be memory-mapped and read-only.
+        The input vectors (w_in, gensim's syn0). May be memory-mapped and read-only. Other real numbers are
+        converted; D is at least 1.
     context : ndarray of float32, shape (C, D), optional
         The output vectors (w_out, gensim's syn1neg), if they were kept; with negative sampling one per word.
     origin : Origin
@@ -37,7 +38,8 @@ class WordVectors:
     Raises
     ------
     ConfigError
-        If `vectors` does not have one row a word, or `context` has another number of dimensions.
+        If `vectors` does not have one row a word or holds no real numbers, or `context` has another number of
+        dimensions.
     """
 
     vocab: Vocab
@@ -47,7 +49,10 @@ class WordVectors:
     training: TrainingReport | None = None
 
     def __post_init__(self) -> None:
-        if self.vectors.ndim != 2 or len(self.vectors) != len(self.vocab):
+        object.__setattr__(self, "vectors", _as_float32(self.vectors, "vectors"))
+        if self.context is not None:
+            object.__setattr__(self, "context", _as_float32(self.context, "context"))
+        if len(self.vectors) != len(self.vocab):
             raise ConfigError(
                 f"vectors has shape {self.vectors.shape}, but the vocabulary has {len(self.vocab)} words"
             )
@@ -93,3 +98,14 @@ class WordVectors:
         context = self.context[index] if self.context is not None and self.has_context_of_words else None
         vocab = Vocab(words, self.counts[index])
         return replace(self, vocab=vocab, vectors=self.vectors[index], context=context, training=None)
+
+
+def _as_float32(matrix: NDArray[Any], name: str) -> NDArray[np.float32]:
+    """Return a matrix as float32: the same where it is that, else a copy."""
+    array = np.asarray(matrix)
+    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] == 0:
+        raise ConfigError(
+            f"{name} must be a matrix of real numbers, got {array.dtype} of shape {array.shape}"
+        )
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, copy=False)
