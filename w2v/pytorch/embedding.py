@@ -82,6 +82,10 @@ class WordEmbedding(nn.Embedding):
         TokenIdError
             If an id is out of range, on the CPU; see `Vocabulary.check_ids` for accelerators.
         """
+        if torch.jit.is_scripting():  # which knows no super()
+            return functional.embedding(
+                input, self.weight, self.padding_idx, self.max_norm, self.norm_type, sparse=self.sparse
+            )
         if torch.compiler.is_compiling():
             return super().forward(input)
         with _named_ids(input, self.num_embeddings):

@@ -173,7 +173,7 @@ class TransformerEmbedding(nn.Module):
         """
         if self.projection is not None:
             hidden = functional.linear(hidden, self.projection.weight.T)
-        return _tied(hidden, self.embedding)
+        return _tied(hidden, self.embedding.weight, self.embedding.padding_idx)
 
 
 class OutputHead(nn.Module):
@@ -191,7 +191,7 @@ class OutputHead(nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Return logits, shape (*, R), of hidden states, shape (*, D); the padding token's is 0."""
-        return _tied(hidden, self.embedding)
+        return _tied(hidden, self.embedding.weight, self.embedding.padding_idx)
 
 
 def sinusoidal_positions(max_length: int, d_model: int) -> Tensor:
@@ -237,9 +237,9 @@ def _near_isometry(width: int, d_model: int, like: Tensor) -> nn.Linear:
     return projection
 
 
-def _tied(hidden: Tensor, embedding: nn.Embedding) -> Tensor:
-    logits = functional.linear(hidden, embedding.weight)
-    if embedding.padding_idx is not None:
+def _tied(hidden: Tensor, weight: Tensor, padding_id: int | None) -> Tensor:
+    logits = functional.linear(hidden, weight)
+    if padding_id is not None:
         # It is zero already, because the row is. Writing it stops the gradient, so the row stays zero.
-        logits[..., embedding.padding_idx] = 0
+        logits[..., padding_id] = 0
     return logits
