@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,17 @@ class Embeddings(WordVectors):
     def __contains__(self, word: object) -> bool:
         return word in self.vocab
 
-    def __getitem__(self, word: str) -> NDArray[np.float32]:
-        """Return the vector of a word, float32, shape (D,): the one door through which all queries go."""
-        return np.asarray(self.vectors[self.word_id(word)])
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __getitem__(self, word: str | Sequence[str]) -> NDArray[np.float32]:
+        """Return the vector of a word, float32, shape (D,), or those of a list of n words, shape (n, D).
+
+        All queries go through here.
+        """
+        if isinstance(word, list | tuple | np.ndarray):
+            return np.asarray(self.vectors[np.array([self.word_id(one) for one in word], np.int64)])
+        return np.asarray(self.vectors[self.word_id(cast(str, word))])
 
     def __repr__(self) -> str:
         return f"Embeddings({len(self)} words, {self.vector_size} dimensions)"
@@ -71,7 +79,11 @@ class Embeddings(WordVectors):
         ------
         UnknownWordError
             If the word has no row; the error names the nearest spellings.
+        ConfigError
+            If it is no text.
         """
+        if not isinstance(word, str):
+            raise ConfigError(f"expected a word, got {type(word).__name__} {word!r:.40}")
         word_id = self.vocab.find(word)
         if word_id is None:
             raise UnknownWordError(word, self.nearest_spellings(word))
@@ -120,7 +132,9 @@ class Embeddings(WordVectors):
             If the query vector has another length than D, or n, the metric or `restrict_vocab` is no good.
         """
         vector = self[query] if isinstance(query, str) else query
-        left_out = {*exclude, query} if isinstance(query, str) else set(exclude)
+        left_out = {exclude} if isinstance(exclude, str) else set(exclude)
+        if isinstance(query, str):
+            left_out.add(query)
         scores = self.scores(vector, metric=metric, restrict_vocab=restrict_vocab)
         return self._nearest(scores, n, metric, left_out)
 
@@ -153,11 +167,25 @@ class Embeddings(WordVectors):
         ndarray of float32, shape (V,) or (restrict_vocab,)
             Similarities, or distances for the last two. The cosine with a zero vector is 0.
         """
-        vector = np.asarray(vector, np.float32)
-        if vector.shape != (self.vector_size,):
-            raise ConfigError(f"expected a vector of shape ({self.vector_size},), got {vector.shape}")
+        vector = self._checked_vector(vector)
         candidates = self._candidates(restrict_vocab)
         return np.asarray(score_rows(candidates, vector[np.newaxis], metric, self._known_norms())[0])
+
+    def _checked_vector(self, vector: Any) -> NDArray[np.float32]:
+        if isinstance(vector, list | tuple) and any(isinstance(part, str) for part in vector):
+            raise ConfigError(
+                f"expected one word or one vector, got the list {vector!r:.60}; neighbors_of_all(words) "
+                "answers for each word, and model[words].mean(axis=0) is their mean"
+            )
+        try:
+            numbers = np.asarray(vector, np.float32)
+        except (TypeError, ValueError):
+            raise ConfigError(f"expected a word or a vector, got {type(vector).__name__}") from None
+        if numbers.shape != (self.vector_size,):
+            raise ConfigError(f"expected a vector of shape ({self.vector_size},), got {numbers.shape}")
+        if not np.isfinite(numbers).all():
+            raise ConfigError("the vector holds NaN or infinity")
+        return numbers
 
     def _candidates(self, restrict_vocab: int | None) -> NDArray[np.float32]:
         if restrict_vocab is not None and restrict_vocab < 1:
@@ -299,6 +327,8 @@ def load(
     """
     from w2v.formats.registry import read_vectors
 
+    if isinstance(words, str):
+        raise ConfigError(f"words must be a list of words; got the text {words!r:.40}")
     wanted = None if words is None else frozenset(words)
     options = ReadOptions(top, wanted, skip_bad, unescape)
     return Embeddings.of(read_vectors(path, options, format=format))

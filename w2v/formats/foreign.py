@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,8 +19,15 @@ from w2v.files.json_objects import parse_object, tokens_in_order
 from w2v.vectors.vocab import Vocab
 from w2v.vectors.vocab_files import read_words
 
+_LOG = logging.getLogger(__name__)
 _PADDINGS = ("<pad>", "[PAD]", "<PAD>", "<|pad|>")
 _N_EXAMPLES = 5
+# What tells the tokens of SentencePiece and of byte-level BPE, where only the tokens are known: the marks of
+# word starts in front of some part of them, or nearly all of the 256 letters that stand for bytes.
+_MARK, _BYTE_BLANK, _END = "\u2581", "\u0120", "</w>"
+_SHARE_OF_MARKED = 0.05
+_MANY_LETTERS = 200
+_SPECIAL = re.compile(r"<.*>|\[.*\]")
 _UNKNOWNS = ("<unk>", "[UNK]", "<UNK>", "<|unk|>")
 
 
@@ -64,6 +73,8 @@ def read_foreign(
     vocabulary : path-like, sequence of str, mapping of str to int, or object with `get_itos()`
         A file is, by its content, a list of words (one a line, or word, tab, count), JSON `{word: id}` or
         `[word, ...]`, or a Hugging Face `tokenizer.json` of any model (WordLevel, WordPiece, BPE, Unigram).
+        Of the latter the marks of word starts are taken off to find the word, and of other vocabularies where
+        many tokens have one.
     padding, unknown : str, optional
         Their tokens; by default what the tokenizer names, or the first usual name that is there.
 
@@ -82,6 +93,9 @@ def read_foreign(
     else:
         tokens, where = _tokens_of_object(vocabulary), "the vocabulary"
     index = _checked_index(tokens, where)
+    if words is None and (spelt := _marks_of(tokens)) is not None:
+        _LOG.info("%s: its tokens are pieces of words, marked as by a tokenizer of subwords", where)
+        words = [spelt(token) for token in tokens]
     return ForeignVocabulary(
         tokens,
         tokens if words is None else words,
@@ -203,16 +217,27 @@ def _speller(tokenizer: Mapping[str, Any]) -> Callable[[str], str | None]:
     if model.get("type") == "WordPiece":
         prefix = model.get("continuing_subword_prefix") or "##"
         return lambda token: None if token.startswith(prefix) and token != prefix else token
+    if end := model.get("end_of_word_suffix"):
+        return lambda token: token.removesuffix(end) if token.endswith(end) else None
     if "ByteLevel" in kinds:
-        letters = _byte_letters()
-        return lambda token: _bytes_spelt(token, letters)
+        return _spelt_by_bytes
     if "Metaspace" in kinds:
-        mark = "\u2581"
         added = {token["content"] for token in tokenizer.get("added_tokens") or ()}
-        return lambda token: (
-            token if token in added else token[1:] if token.startswith(mark) and len(token) > 1 else None
-        )
+        return lambda token: token if token in added else _spelt_by_mark(token)
     return lambda token: token
+
+
+def _marks_of(tokens: Sequence[str]) -> Callable[[str], str | None] | None:
+    """Return the same for tokens alone, where many begin with a mark of word starts; None where few do."""
+    least = max(1, len(tokens) * _SHARE_OF_MARKED)
+    if sum(token.startswith(_MARK) for token in tokens) >= least:
+        return lambda token: token if _SPECIAL.fullmatch(token) else _spelt_by_mark(token)
+    if sum(token.endswith(_END) for token in tokens) >= least:
+        return lambda token: token.removesuffix(_END) if token.endswith(_END) else None
+    n_letters = len(_LETTERS.keys() & set(tokens))
+    if n_letters >= _MANY_LETTERS or sum(token.startswith(_BYTE_BLANK) for token in tokens) >= least:
+        return _spelt_by_bytes
+    return None
 
 
 def _kinds(part: Any) -> set[str]:
@@ -225,6 +250,21 @@ def _kinds(part: Any) -> set[str]:
     return kinds
 
 
+def _spelt_by_mark(token: str) -> str | None:
+    return token[1:] if token.startswith(_MARK) and len(token) > 1 else None
+
+
+def _spelt_by_bytes(token: str) -> str | None:
+    """Return the text of a token of byte-level BPE, without the blank in front; None for half a character."""
+    if not all(letter in _LETTERS for letter in token):
+        return token
+    try:
+        text = bytes(_LETTERS[letter] for letter in token).decode()
+    except UnicodeDecodeError:
+        return None
+    return text.removeprefix(" ") or None
+
+
 def _byte_letters() -> dict[str, int]:
     """Return the byte that each letter of byte-level BPE stands for.
 
@@ -235,15 +275,7 @@ def _byte_letters() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
 
 
-def _bytes_spelt(token: str, letters: Mapping[str, int]) -> str | None:
-    """Return the text of a token of byte-level BPE, without the blank in front; None for half a character."""
-    if not all(letter in letters for letter in token):
-        return token
-    try:
-        text = bytes(letters[letter] for letter in token).decode()
-    except UnicodeDecodeError:
-        return None
-    return text.removeprefix(" ") or None
+_LETTERS = _byte_letters()
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ _MODEL, _TOKENIZER, _CONFIG, _MODULES, _VOCAB = (
     "vocab.tsv",
 )
 _FILES = {_MODEL, _TOKENIZER, _CONFIG, _MODULES, _VOCAB}
+# Settings of `CorpusConfig` that leave a word as it is.
+_PLAIN = {"normalize": "none", "numbers": "keep"}
 _NESTED = "0_StaticEmbedding"
 
 
@@ -95,6 +97,13 @@ def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
             len(split),
             split[0],
         )
+    if lost := _not_carried(model):
+        _LOG.warning(
+            "the corpus was read with %s, but readers of this folder only split text at white space: give "
+            "them text that is cut in the same way, with blanks between words; what they do not find as a "
+            "word has a vector of zeros",
+            ", ".join(lost),
+        )
     unknown = _free_name(model)
     config = _config(model, options)
     modules = [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}]
@@ -109,6 +118,19 @@ def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
         (folder / _CONFIG).write_bytes(dump_json(config, indent=1))
         (folder / _MODULES).write_bytes(dump_json(modules, indent=1))
         (folder / _VOCAB).write_bytes(dump_vocab(model.vocab))
+
+
+def _not_carried(model: WordVectors) -> list[str]:
+    """Return the settings of reading that a tokenizer.json which splits at white space does not do."""
+    if model.origin.reading is None:
+        return []
+    settings = model.origin.reading.settings
+    lost = [f"tokenizer {name}"] if (name := settings.get("tokenizer")) not in (None, "whitespace") else []
+    lost += [
+        f"{name} {value}" for name, plain in _PLAIN.items() if (value := settings.get(name, plain)) != plain
+    ]
+    lost += [name for name in ("t2s", "s2t", "drop_punctuation") if settings.get(name)]
+    return lost + (["phrases"] if model.origin.reading.phrase_passes else [])
 
 
 def _free_name(model: WordVectors) -> str:

@@ -82,7 +82,7 @@ class WordEmbedding(nn.Embedding):
         TokenIdError
             If an id is out of range, on the CPU; see `Vocabulary.check_ids` for accelerators.
         """
-        if torch.jit.is_scripting():  # which knows no super()
+        if torch.jit.is_scripting():  # type: ignore[attr-defined] # it knows no super()
             return functional.embedding(
                 input, self.weight, self.padding_idx, self.max_norm, self.norm_type, sparse=self.sparse
             )

@@ -269,7 +269,7 @@ class Vocabulary:
         found[lacking] = self.unknown_id
         return unknown
 
-    def decode(self, ids: Tensor) -> list[list[str]]:
+    def decode(self, ids: Tensor | Sequence[Sequence[int]]) -> list[list[str]]:
         """Turn ids back into tokens, without padding.
 
         Parameters
@@ -287,6 +287,8 @@ class Vocabulary:
         ConfigError
             If `ids` has another number of dimensions.
         """
+        if not isinstance(ids, Tensor):
+            ids = _as_tensor(ids)
         if ids.dim() != 2:
             raise ConfigError(f"expected ids of shape (batch, length), got {tuple(ids.shape)}")
         self.check_ids(ids)
@@ -299,6 +301,13 @@ class Vocabulary:
         id, so call this first. It waits for the device.
         """
         check_ids(ids, len(self))
+
+
+def _as_tensor(ids: Sequence[Sequence[int]]) -> Tensor:
+    try:
+        return torch.tensor(ids, dtype=torch.int64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ConfigError(f"expected ids of shape (batch, length): {error}") from None
 
 
 def check_ids(ids: Tensor, n_rows: int) -> None:

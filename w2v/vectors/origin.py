@@ -43,7 +43,8 @@ class Reading:
     @property
     def phrase_passes(self) -> int:
         """How many times neighbouring words were joined to phrases."""
-        return int(self._phrases.get("phrases", 0))
+        passes = self._phrases.get("phrases")
+        return passes if isinstance(passes, int) else 0
 
     @property
     def phrase_delimiter(self) -> str:
@@ -52,7 +53,8 @@ class Reading:
 
     @property
     def _phrases(self) -> Group:
-        return self.settings.get("phrases") or {}
+        phrases = self.settings.get("phrases")
+        return phrases if isinstance(phrases, Mapping) else {}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+_LARGEST = 2.0**63
+
 
 @dataclass(frozen=True)
 class EpochReport:
@@ -44,7 +46,7 @@ class EpochReport:
 
         def number_of(name: str, otherwise: float) -> float:
             value = line.get(name)
-            return value if isinstance(value, int | float) else otherwise
+            return value if isinstance(value, int | float) and abs(value) < _LARGEST else otherwise
 
         return cls(
             epoch=int(number_of("epoch", number)),
