@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from tokenize import TokenError
@@ -110,8 +111,10 @@ def _mapped(file: BinaryIO, shape: tuple[int, ...], is_fortran: bool, dtype: np.
 def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read what stands before the numbers: shape, whether columns follow each other, dtype."""
     version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version not in ((2, 0), (3, 0)):
+    if version not in ((1, 0), (2, 0), (3, 0)):
         raise ValueError(f"format version {version}")
-    return np.lib.format.read_array_header_2_0(file)
+    with warnings.catch_warnings():  # a header of Python 2, with long integers, is read more slowly
+        warnings.simplefilter("ignore", UserWarning)
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(file)
+        return np.lib.format.read_array_header_2_0(file)

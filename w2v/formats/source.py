@@ -129,7 +129,8 @@ class Window:
         self.source = source
         self.start = self.stop = self.offset = 0
         self.is_last = False
-        self._allot(WINDOW_BYTES)
+        # A small file takes a small window: 8 MB of zeros would take longer than to read it.
+        self._allot(WINDOW_BYTES if source.size is None else min(WINDOW_BYTES, max(4096, source.size + 1)))
         self.slide(0)
 
     def _allot(self, size: int) -> None:

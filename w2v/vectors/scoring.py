@@ -83,8 +83,9 @@ def _products(queries: Floats, block: Floats) -> Floats:
 
 
 def unit_rows(vectors: NDArray[Any]) -> Floats:
-    """Return rows scaled to length 1, float32; zero rows stay zero."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    """Return rows scaled to length 1, float32; rows of zeros, or too long for float32, become zeros."""
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
 
 
