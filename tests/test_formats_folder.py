@@ -248,7 +248,6 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
         lambda m: _matrix(m / "context.npy", np.zeros((50, 3), np.float32)),
         r"context\.npy: has shape \(50, 3\)",
     ),
-    "reports": (lambda m: _write(m / "training.jsonl", '{"epoch": 1}\n[]\n'), r"training\.jsonl:2: expected"),
 }
 
 

@@ -502,3 +502,17 @@ def test_compiled_without_a_break() -> None:
     assert embedding.weight.grad is not None
     assert not embedding.weight.grad[0].any()
     assert embedding.weight.grad[2].any()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    "options", [{}, {"padding": None, "freeze": False}, {"max_norm": 1.0, "freeze": False}]
+)
+def test_torch_script(options: dict[str, Any]) -> None:
+    from w2v.pytorch import OutputHead
+
+    embedding = load_embedding(MODEL, **options)
+    ids = torch.tensor([[2, 1], [0, 3]])
+    assert torch.equal(torch.jit.script(embedding)(ids), embedding(ids))
+    head = OutputHead(embedding)
+    assert torch.equal(torch.jit.script(head)(embedding(ids)), head(embedding(ids)))

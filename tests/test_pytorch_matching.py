@@ -58,6 +58,47 @@ def test_case_folding_takes_the_most_frequent_word() -> None:
     np.testing.assert_allclose(embedding.weight[2].numpy(), VECTORS[[1, 2, 0, 4]].mean(axis=0), atol=1e-6)
 
 
+TEXT = ["the cat sat in Paris", "the singing cat", "a cat in 日本", "Paris and paris"] * 50
+
+PIECES = [
+    (piece, -1.0) for piece in ("<unk>", "▁", "▁the", "▁cat", "▁Paris", "▁日本", "paris", "ing", "s", "a")
+]
+
+
+@pytest.mark.parametrize("kind", ["bytes", "unigram", "bpe", "wordpiece"])
+@pytest.mark.parametrize("given", ["mapping", "list", "json"])
+def test_tokens_without_their_tokenizer_match_as_with_it(tmp_path: Path, kind: str, given: str) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    models, trainers, splits = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
+    model, trainer, split = {
+        "bytes": (models.BPE(), trainers.BpeTrainer, splits.ByteLevel(add_prefix_space=True)),
+        "unigram": (models.Unigram(PIECES, 0, False), None, splits.Metaspace()),
+        "bpe": (models.BPE(end_of_word_suffix="</w>"), trainers.BpeTrainer, splits.Whitespace()),
+        "wordpiece": (models.WordPiece(), trainers.WordPieceTrainer, splits.Whitespace()),
+    }[kind]
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = split
+    if trainer is not None:
+        options: dict[str, Any] = {"end_of_word_suffix": "</w>"} if kind == "bpe" else {}
+        special = ["<pad>", "<unk>"]
+        made = trainer(vocab_size=300, show_progress=False, special_tokens=special, **options)
+        tokenizer.train_from_iterator(TEXT, made)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    ids = tokenizer.get_vocab()
+    (tmp_path / "vocab.json").write_text(json.dumps(ids))
+    tokens: Any = {"mapping": ids, "list": sorted(ids, key=ids.get), "json": tmp_path / "vocab.json"}[given]
+    expected, expected_report = match_vocabulary(MODEL, tmp_path / "tokenizer.json", unknown_init="zero")
+    found, report = match_vocabulary(MODEL, tokens, unknown_init="zero")
+    assert report.exact == expected_report.exact >= 3
+    assert torch.equal(found.weight, expected.weight)
+
+
+def test_a_few_words_with_a_mark_make_no_tokenizer() -> None:
+    words = ["Ġ", "▁x", "Ġħ", *(f"word{i}" for i in range(100))]
+    model = Embeddings(Vocab(words, np.zeros(103, np.int64)), np.ones((103, 2), np.float32))
+    assert match_vocabulary(model, words).report.exact == 103
+
+
 def test_random_rows_differ_and_repeat() -> None:
     first = match_vocabulary(MODEL, THEIRS, unknown_init="random", seed=3).embedding.weight
     again = match_vocabulary(MODEL, THEIRS, unknown_init="random", seed=3).embedding.weight

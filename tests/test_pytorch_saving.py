@@ -233,6 +233,38 @@ def test_parts_that_disagree_are_refused(saved: Path) -> None:
         load_embedding(saved)
 
 
+@pytest.mark.parametrize("save", [save_embedding, save_checkpoint])
+def test_a_table_that_was_resized_is_not_saved_over_a_good_one(saved: Path, save: Any) -> None:
+    target = saved if save is save_embedding else saved.parent / "e.pt"
+    embedding = load_embedding(MODEL)
+    embedding.weight = nn.Parameter(
+        torch.cat([embedding.weight, torch.zeros(3, 6)])
+    )  # resize_token_embeddings
+    embedding.num_embeddings += 3
+    with pytest.raises(
+        ConfigError, match="the table has 45 rows, but its vocabulary 42 tokens; was it resized"
+    ):
+        save(embedding, target)
+    assert len(load_embedding(saved).weight) == 43
+
+
+@pytest.mark.parametrize("save", [save_embedding, save_checkpoint])
+def test_a_table_that_is_not_finite_is_not_saved(tmp_path: Path, save: Any) -> None:
+    embedding = load_embedding(MODEL, freeze=False)
+    with torch.no_grad():
+        embedding.weight[5, 2] = torch.nan
+    with pytest.raises(ConfigError, match=f"the row of {WORDS[3]!r} holds NaN or infinity; it is not saved"):
+        save(embedding, tmp_path / "e")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_saved_table_that_is_not_finite_is_named(saved: Path) -> None:
+    path = saved / "embedding.safetensors"
+    path.write_bytes(path.read_bytes()[:-4] + np.float32(np.inf).tobytes())
+    with pytest.raises(FormatError, match=f"the row of {WORDS[-1]!r} holds NaN or infinity"):
+        load_embedding(saved)
+
+
 def test_a_checkpoint_opens_without_pickled_code(tmp_path: Path) -> None:
     embedding = load_embedding(MODEL, freeze=False)
     save_checkpoint(embedding, tmp_path / "e.pt")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,30 @@ def test_a_batch_is_a_pair_that_says_what_was_lost() -> None:
         assert torch.equal(other.ids, ids)
         assert torch.equal(other.mask, mask)
         assert (other.unknown, other.n_truncated) == (batch.unknown, 0)
+
+
+def collate(batch: list[tuple[str, int]]) -> dict[str, Any]:
+    texts, labels = zip(*batch, strict=True)
+    return {"text": VOCAB.encode(texts), "labels": torch.tensor(labels), "more": [VOCAB.encode(texts)]}
+
+
+def test_a_batch_among_other_values_is_pinned_and_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch.utils.data import DataLoader
+    from torch.utils.data._utils.pin_memory import pin_memory
+
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: tensor.clone())  # needs a GPU
+    for values in DataLoader([("the dog", 1), ("cat", 0)], batch_size=2, collate_fn=collate):  # type: ignore[arg-type]
+        pinned = pin_memory([values, (1, values["text"])])  # type: ignore[no-untyped-call]
+        for batch in (pinned[0]["text"], pinned[0]["more"][0], pinned[1][1]):
+            assert isinstance(batch, Batch)
+            assert torch.equal(batch.ids, values["text"].ids)
+            assert batch.ids is not values["text"].ids
+            assert batch.unknown == {"dog": 1}
+        # transformers.Trainer makes tuples, lists and mappings anew from their values.
+        assert not isinstance(values["text"], tuple | list | Mapping)
+        moved = values["text"].to(torch.device("meta"), non_blocking=True)
+        assert moved.ids.is_meta
+        assert moved.mask.is_meta
 
 
 @pytest.mark.parametrize(
@@ -155,6 +180,13 @@ def test_a_vocabulary_that_contradicts_itself_is_refused() -> None:
         Vocabulary(["a", "b"], counts=np.array([1]))
     with pytest.raises(ConfigError, match="the token 'a' stands twice, in rows 0 and 2"):
         Vocabulary(["a", "b", "a"]).encode(["a"])
+
+
+def test_decode_takes_lists_of_ids() -> None:
+    assert VOCAB.decode([[2, 4], [0, 3]]) == VOCAB.decode(torch.tensor([[2, 4], [0, 3]]))
+    for ids in ([[1], [2, 3]], [["cat"]], [[None]], 3):
+        with pytest.raises(ConfigError, match="expected ids of shape"):
+            VOCAB.decode(ids)  # type: ignore[arg-type]
 
 
 def test_decode_and_check_name_the_place() -> None:

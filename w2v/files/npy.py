@@ -69,6 +69,8 @@ def open_matrix(path: str | Path, *, rows: int | None = None) -> NDArray[np.floa
         As `open_array`; or if it holds no floats or has another shape.
     """
     matrix = open_array(path)
+    if matrix.ndim == 2 and matrix.shape[1] == 0:
+        raise FormatError(f"{path}: expected vectors of at least one dimension, got 0 dimensions")
     if matrix.ndim != 2 or matrix.dtype.name not in FLOATS:
         raise FormatError(
             f"{path}: expected a matrix of {', '.join(FLOATS)}, got {matrix.dtype} of shape {matrix.shape}"

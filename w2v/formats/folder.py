@@ -172,9 +172,10 @@ def _read_report(path: Path) -> TrainingReport | None:
     """Read the reports of training; of a file that is cut short, those before the cut."""
     if not path.exists():
         return None
+    data = part_of(path.parent, path.name).read_bytes()
     lines: list[dict[str, Any]] = []
     try:
-        for number, line in enumerate(part_of(path.parent, path.name).read_bytes().splitlines(), 1):
+        for number, line in enumerate(data.splitlines(), 1):
             lines.append(parse_object(line, f"{path}:{number}"))
     except FormatError as error:
         _LOG.warning("%s; kept the %d reports before it", error, len(lines))

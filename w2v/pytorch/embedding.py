@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.jit import is_scripting  # type: ignore[attr-defined]
 from torch.nn import functional
 
 from w2v.embeddings import Embeddings
@@ -82,7 +83,7 @@ class WordEmbedding(nn.Embedding):
         TokenIdError
             If an id is out of range, on the CPU; see `Vocabulary.check_ids` for accelerators.
         """
-        if torch.jit.is_scripting():  # type: ignore[attr-defined] # it knows no super()
+        if is_scripting():  # TorchScript knows no super()
             return functional.embedding(
                 input, self.weight, self.padding_idx, self.max_norm, self.norm_type, sparse=self.sparse
             )

@@ -90,7 +90,10 @@ def save_checkpoint(embedding: WordEmbedding, path: str | Path) -> None:
         "config": json.loads(dump_json(_table(embedding).config())),
     }
     with new_file(path) as file:
-        torch.save(content, file)
+        try:
+            torch.save(content, file)
+        except RuntimeError as error:  # of its zip writer, which hides that the disk is full
+            raise error.__context__ if isinstance(error.__context__, OSError) else error from None
 
 
 def open_saved(path: str | Path, options: TableOptions) -> WordEmbedding:
