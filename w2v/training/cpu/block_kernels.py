@@ -83,7 +83,10 @@ def _prepare_job(tables, settings, scratch, n):
 
 @helper
 def _look_ahead(tables, settings, scratch, negatives, inputs, targets):
-    """Note which rows the next block will need: its negatives, inputs and targets, by their first places."""
+    """Note the rows that the next block needs and this one does not: negatives, inputs and targets.
+
+    Each from a first place on. Frequent rows are in the cache already, but leaving them out gains nothing.
+    """
     slots, own, ids, ahead = tables.own_slots, scratch.own, scratch.positions.ids, scratch.block.ahead
     n, n_negatives = settings.block_size, settings.block_negatives
     point_at_rows(slots, tables.w_out, own.w_out, scratch.negatives, negatives, n_negatives, ahead, 0)
@@ -331,8 +334,10 @@ def train_skipgram_block(tables, settings, layout, scratch, job):
             block.rows,
             0,
         )
+        # One rate a block: within one it hardly changes.
         alpha = tables.w_in.dtype.type(job.alpha_start + (job.alpha_stop - job.alpha_start) * first / n)
         block_pairs, block_loss = _score_block(tables, settings, layout, scratch, band, first, alpha)
+        # Inputs right after the columns of the same part: no faster than at the end, but the memory is small.
         for part in range(layout.n_wide):
             _update_part(layout.wide, part, layout, settings, block, n_bytes, band)
             _update_inputs(layout.wide, part * part_bytes, tables, settings, block, ids, first)

@@ -1,4 +1,4 @@
-"""What all kernels share: random draws, subsampling.
+"""What all kernels share: random draws, subsampling, and which rows are frozen.
 
 Draws. A job has a generator of its own (SplitMix64, Steele et al. 2014), so what it draws depends on its seed
 alone, never on which worker runs it. In this order: one draw a token of the vocabulary (subsampling); then,
