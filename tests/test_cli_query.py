@@ -189,3 +189,18 @@ def test_control_letters_are_shown_escaped() -> None:
     assert shown("") == '""'
     assert shown("汉 字") == "汉 字"
     assert shown("\ud800") == "\\ud800"
+
+
+def test_an_unknown_word_does_not_cancel_the_others(folder: str) -> None:
+    result = run("neighbors", folder, "king", "kink", "man", "-n", "1")
+    assert result.exit_code == 1
+    assert [line for line in result.stdout.splitlines() if not line.startswith(" ")] == [
+        "king (cosine)",
+        "man (cosine)",
+    ]
+    assert "'kink' is not in the vocabulary; nearest spellings: king" in result.stderr
+    answers = run("neighbors", folder, "king", "kink", "--json")
+    assert answers.exit_code == 1
+    assert [found["word"] for found in json.loads(answers.stdout)["results"]] == ["king"]
+    alone = run("neighbors", folder, "kink", "--json")
+    assert (alone.exit_code, alone.stdout) == (1, "")

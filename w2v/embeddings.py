@@ -142,6 +142,8 @@ class Embeddings(WordVectors):
         self, words: Sequence[str], n: int = 10, *, metric: str = "cosine", restrict_vocab: int | None = None
     ) -> list[list[Neighbor]]:
         """Find the neighbours of several words in one pass over the matrix; see `neighbors`."""
+        if not words:
+            return []
         queries = np.array([self[word] for word in words], np.float32).reshape(-1, self.vector_size)
         scores = score_rows(self._candidates(restrict_vocab), queries, metric, self._known_norms())
         return [self._nearest(row, n, metric, {word}) for row, word in zip(scores, words, strict=True)]

@@ -50,7 +50,8 @@ def neighbors(
 ) -> None:
     """Show the nearest words of each WORD.
 
-    MODEL is a model folder or a file of any format that `w2v convert` reads.
+    MODEL is a model folder or a file of any format that `w2v convert` reads. The answers for the words that
+    it knows come first; then one that it does not know is an error.
 
     \b
     Example:
@@ -59,16 +60,19 @@ def neighbors(
     """
     embeddings = open_model(model, center=center, all_but_the_top=all_but_the_top)
     words = as_in_model(embeddings, *words)
-    found = embeddings.neighbors_of_all(words, top, metric=metric, restrict_vocab=restrict_vocab)
-    if as_json:
+    known = [word for word in words if word in embeddings]
+    found = embeddings.neighbors_of_all(known, top, metric=metric, restrict_vocab=restrict_vocab)
+    if as_json and known:
         results = [
-            {"word": word, "neighbors": _as_dicts(near)} for word, near in zip(words, found, strict=True)
+            {"word": word, "neighbors": _as_dicts(near)} for word, near in zip(known, found, strict=True)
         ]
         print_json({"metric": metric, "results": results})
-        return
-    for word, near in zip(words, found, strict=True):
-        click.echo(f"{shown(word)} ({metric})")
-        _print_neighbors(near)
+    elif not as_json:
+        for word, near in zip(known, found, strict=True):
+            click.echo(f"{shown(word)} ({metric})")
+            _print_neighbors(near)
+    for word in words:  # the first that is not known is the error; the answers for the others are out
+        embeddings.word_id(word)
 
 
 @click.command(no_args_is_help=True)

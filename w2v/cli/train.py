@@ -130,7 +130,7 @@ def _describe(config: TrainConfig) -> str:
 
 def _tell_epoch(report: EpochReport) -> None:
     click.echo(
-        f"Epoch {report.epoch}: loss {report.loss:.4f}, alpha {report.alpha:.4f}, "
+        f"Epoch {report.epoch}: loss {report.loss:.4f}, alpha {report.alpha:.4g}, "
         f"{report.words_per_second:,.0f} words/s, {duration(report.seconds)}",
         err=True,
     )
