@@ -6,6 +6,7 @@ import doctest
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def test_the_session_in_python(session: tuple[Path, list[str]], monkeypatch: pyt
             example.options[doctest.SKIP] = True
     result = doctest.DocTestRunner().run(test)
     assert result.failed == 0
-    assert result.attempted + len(shown) == len(test.examples)
+    n_skipped = 0 if sys.version_info >= (3, 13) else len(shown)  # from there on they count as attempted
+    assert result.attempted + n_skipped == len(test.examples)
 
 
 def test_three_lines_of_pytorch(session: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
