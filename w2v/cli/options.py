@@ -108,7 +108,8 @@ def corpus_options(command: Command) -> Command:
         "vocab_file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Take the words from a file that w2v vocab wrote, in its order.",
+        help="Take the words from a file, in its order: word, tab, count (as w2v vocab writes), or word and "
+        "count, or words alone.",
     )
     return reading_options(config_options(VocabConfig)(select(command)))
 
