@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from w2v.cli import cli
 from w2v.cli.options import config_options, make_config
 from w2v.config import CorpusConfig, TrainConfig, VocabConfig, _Checked, setting
+from w2v.errors import ConfigError
 from w2v.vectors.vocab_files import read_vocab
 
 TEXT = "The cat the dog the cat\n\nthe\tend \\ of\n"
@@ -45,6 +47,23 @@ def test_vocab_writes_words_and_counts(text: Path, tmp_path: Path) -> None:
     assert "Wrote 7 words" in done.stderr
     printed = run("vocab", text, "--min-count", 1)
     assert printed.stdout == output.read_text()
+
+
+def test_numbers_of_numpy_are_settings() -> None:
+    config = TrainConfig(vector_size=np.int64(10), alpha=np.float32(0.5), shrink_windows=np.bool_(False))  # type: ignore[arg-type]
+    assert (config.vector_size, config.alpha, config.shrink_windows) == (10, 0.5, False)
+    assert all(type(value) in (int, float, bool) for value in (config.vector_size, config.alpha))
+    with pytest.raises(ConfigError, match=r"number of type int; got 1\.5"):
+        TrainConfig(vector_size=np.float64(1.5))
+
+
+def test_words_may_be_given_without_counts(text: Path, tmp_path: Path) -> None:
+    words = tmp_path / "words.txt"
+    for content in ("cat\nthe\n", "cat 1\nthe 9\n", "cat\t1\nthe\t9\n"):
+        words.write_text(content)
+        assert run("vocab", text, "--vocab", words).stdout == "cat\t2\nthe\t3\n"
+    words.write_text("")
+    assert "no words in this file" in run("vocab", text, "--vocab", words).stderr
 
 
 def test_vocab_options(text: Path, tmp_path: Path) -> None:

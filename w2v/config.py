@@ -34,6 +34,8 @@ class _Checked:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
+            if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a number of numpy
+                object.__setattr__(self, field.name, value := value.item())
             if value is not None:
                 _check(field.name, value, field.metadata, str(field.type))
 
