@@ -25,6 +25,7 @@ from vector_strategies import embeddings, plain_word, same_bits, some_model
 
 import w2v
 from w2v import ConfigError, Embeddings, FormatError, Vocab
+from w2v.formats.registry import FORMATS, READABLE
 from w2v.vectors.origin import Origin, Reading
 from w2v.vectors.vocab_files import read_word_list
 
@@ -175,6 +176,34 @@ def test_a_text_is_to_be_trained_on(tmp_path: Path, text: str) -> None:
 def test_an_address_is_no_file(path: str | Path) -> None:
     with pytest.raises(FormatError, match=r"(https://example|s3://b).*: an address, not a file"):
         w2v.load(path)
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_a_file_given_as_a_folder_and_a_folder_given_as_a_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("some text\n")
+    (tmp_path / "folder").mkdir()
+    for path in ("file", "folder"):
+        with pytest.raises(FormatError):
+            w2v.load(tmp_path / path, format=name)
+    other = "folder" if FORMATS[name].places == ("file",) else "file"
+    if len(FORMATS[name].places) == 1:
+        with pytest.raises(FormatError, match=f"{other}: a {other}, but this format is a"):
+            w2v.load(tmp_path / other, format=name)
+
+
+def test_names_that_no_file_has() -> None:
+    with pytest.raises(FormatError, match="zero byte"):
+        w2v.load("a\0b")
+    with pytest.raises(FileNotFoundError):
+        w2v.load("C:/models/x")
+    with pytest.raises(ConfigError, match="top must be at least 1; got '1'"):
+        w2v.load("nowhere", top="1")  # type: ignore[arg-type]
+
+
+def test_text_in_utf16_is_named(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("1 2\na 1 2\n", encoding="utf-16")
+    with pytest.raises(FormatError, match="text in UTF-16"):
+        w2v.load(tmp_path / "v")
 
 
 def test_a_long_header_of_npy_is_not_taken_for_a_pickle(tmp_path: Path) -> None:
@@ -361,6 +390,9 @@ def test_several_words_at_once() -> None:
     with pytest.raises(ConfigError, match=r"got the list .* neighbors_of_all"):
         model.neighbors(model.words[:2])  # type: ignore[arg-type]
     assert ["a"] not in model
+    for ask in (lambda: model.analogy(["b"], "a", "c"), lambda: model.neighbors_of_all("ab")):  # type: ignore[arg-type]
+        with pytest.raises(ConfigError, match=r"expected a word, got list|got the text 'ab'"):
+            ask()
     assert model.words[1] not in [
         near.word for near in model.neighbors(model.words[0], 49, exclude=model.words[1])
     ]

@@ -142,9 +142,11 @@ class Embeddings(WordVectors):
         self, words: Sequence[str], n: int = 10, *, metric: str = "cosine", restrict_vocab: int | None = None
     ) -> list[list[Neighbor]]:
         """Find the neighbours of several words in one pass over the matrix; see `neighbors`."""
+        if isinstance(words, str):
+            raise ConfigError(f"words must be a list of words; got the text {words!r:.40}")
         if not words:
             return []
-        queries = np.array([self[word] for word in words], np.float32).reshape(-1, self.vector_size)
+        queries = self[list(words)]
         scores = score_rows(self._candidates(restrict_vocab), queries, metric, self._known_norms())
         return [self._nearest(row, n, metric, {word}) for row, word in zip(scores, words, strict=True)]
 
@@ -223,7 +225,7 @@ class Embeddings(WordVectors):
         them as they are. The three words are left out of the answers. Parameters, order and errors are
         those of `neighbors`.
         """
-        terms = np.array([self[word] for word in (a, b, c)], np.float32)
+        terms = self[[a, b, c]]
         if metric == "cosine":
             terms = unit_rows(terms)
         target = terms[1] - terms[0] + terms[2]
@@ -232,7 +234,7 @@ class Embeddings(WordVectors):
     def similarity(self, a: str, b: str, *, metric: str = "cosine") -> float:
         """Score two words against each other: a similarity, or a distance for euclidean and manhattan."""
         check_metric(metric)
-        return float(score_rows(self[b][np.newaxis], self[a][np.newaxis], metric)[0, 0])
+        return float(score_rows(self[[b]], self[[a]], metric)[0, 0])
 
     def centered(self) -> Embeddings:
         """Return embeddings without the mean vector, which all words share; without context vectors."""

@@ -113,7 +113,8 @@ class _Target:
             with contextlib.suppress(OSError):
                 self.file.close()
         if self.is_plain:
-            self.temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # as where its folder is a file, which `open` has said
+                self.temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

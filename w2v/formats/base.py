@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from w2v.errors import ConfigError
@@ -39,8 +40,8 @@ class ReadOptions:
     unescape: bool = False
 
     def __post_init__(self) -> None:
-        if self.top is not None and self.top < 1:
-            raise ConfigError(f"top must be at least 1; got {self.top}")
+        if self.top is not None and not (isinstance(self.top, Integral) and self.top >= 1):
+            raise ConfigError(f"top must be at least 1; got {self.top!r}")
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ class Format:
         Makes embeddings of a source. Raises FormatError where it is broken.
     write : callable or None
         Writes embeddings to a path, whole or not at all. None where w2v only reads.
+    places : tuple of "file" and "folder"
+        What holds it.
     carries_float16 : bool
         Whether the numbers may be written as float16.
     carries_packing : bool
@@ -95,5 +98,6 @@ class Format:
     detects: Callable[[Source], bool]
     read: Callable[[Source, ReadOptions], WordVectors]
     write: Callable[[WordVectors, Path, WriteOptions], None] | None
+    places: tuple[str, ...] = ("file",)
     carries_float16: bool = False
     carries_packing: bool = False

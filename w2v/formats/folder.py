@@ -203,4 +203,4 @@ def _write(model: WordVectors, path: Path, options: WriteOptions) -> None:
     write_folder(model, path)
 
 
-FORMAT = Format("folder", "w2v model folder", ("",), _detects, _read, _write)
+FORMAT = Format("folder", "w2v model folder", ("",), _detects, _read, _write, places=("folder",))

@@ -191,5 +191,6 @@ FORMAT = Format(
     detects,
     read,
     write,
+    places=("folder",),
     carries_float16=True,
 )

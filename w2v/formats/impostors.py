@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import shlex
@@ -29,6 +30,8 @@ def name_impostor(source: Source) -> str:
         return "empty (0 bytes); was it written or fetched to the end?"
     if head[0] == 0x80 and head[1:2] in (b"\2", b"\3", b"\4", b"\5"):
         return _pickle(source)
+    if _is_utf16(head[:_SAMPLE]):
+        return "text in UTF-16; vectors are read in UTF-8: iconv -f utf-16 -t utf-8"
     if signature := signature_of(head):
         return _of_signature(signature, head)
     if _HTML.match(head):
@@ -40,6 +43,15 @@ def name_impostor(source: Source) -> str:
     if _TEXT_PICKLE.match(head):
         return _pickle(source)
     return f"no format of vectors that w2v knows; it begins with {_shown(source)}"
+
+
+def _is_utf16(head: bytes) -> bool:
+    if head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return False
+    try:
+        return not _CONTROL.search(head[: len(head) // 2 * 2].decode("utf-16"))
+    except UnicodeDecodeError as error:
+        return error.start >= _SAMPLE - 4
 
 
 def _pickle(source: Source) -> str:

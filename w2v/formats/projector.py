@@ -18,7 +18,7 @@ from w2v.files.atomic import new_folder
 from w2v.files.escapes import LABEL_BREAKERS, escape, unescape
 from w2v.formats.base import Format, ReadOptions, WriteOptions
 from w2v.formats.rows import RowCollector, from_matrix
-from w2v.formats.source import Source, open_source
+from w2v.formats.source import Source, open_source, part_of
 from w2v.formats.text_rows import count_numbers, read_lines, write_lines
 from w2v.vectors.vocab_files import is_count
 from w2v.vectors.vocab_files import read_lines as read_text_lines
@@ -47,12 +47,12 @@ def _first_line(source: Source) -> bytes:
 def read(source: Source, options: ReadOptions) -> WordVectors:
     """Read the two tables."""
     if source.is_folder:
-        with open_source(source.path / _VECTORS) as vectors:
+        with open_source(part_of(source.path, _VECTORS)) as vectors:
             return read(vectors, options)
     collector = RowCollector(source, len(_first_line(source).split()), ReadOptions(skip_bad=options.skip_bad))
     read_lines(source, collector, has_word=False)
     numbers = collector.finish(FORMAT.name)
-    words, counts = _read_labels(source.path.parent / _METADATA)
+    words, counts = _read_labels(part_of(source.path.parent, _METADATA))
     if len(words) != collector.n_seen:
         raise FormatError(
             f"{source.path.parent / _METADATA}: expected a label for each of the {collector.n_seen} rows of "
@@ -97,4 +97,12 @@ def _is_projector(folder: Path) -> bool:
     return {entry.name for entry in folder.iterdir()} == {_VECTORS, _METADATA, _CONFIG}
 
 
-FORMAT = Format("projector", "TensorBoard projector folder", (".projector",), detects, read, write)
+FORMAT = Format(
+    "projector",
+    "TensorBoard projector folder",
+    (".projector",),
+    detects,
+    read,
+    write,
+    places=("folder", "file"),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -109,13 +110,19 @@ def format_of_suffix(path: Path) -> Format:
 
 def read_vectors(path: str | Path, options: ReadOptions, *, format: str | None = None) -> WordVectors:  # noqa: A002
     """Read vectors of any format; `w2v.load` describes it."""
-    if address := re.match(r"(\w+):/{1,2}(?=\w)", str(path)):  # a Path has lost one of the two slashes
+    if "\0" in str(path):
+        raise FormatError(f"{str(path)!r}: a name with a zero byte, which no file has")
+    # A Path has lost one of the two slashes.
+    if (address := re.match(r"(\w{2,}):/{1,3}(?=\w)", str(path))) and not os.path.exists(path):  # noqa: PTH110
         rest = str(path)[address.end() :]
         raise FormatError(f"{address[1]}://{rest}: an address, not a file; fetch it first, as by curl -O")
 
     def read() -> WordVectors:
         with open_source(path) as source:
             kind = format_of_content(source) if format is None else format_named(format)
+            place = "folder" if source.is_folder else "file"
+            if place not in kind.places:
+                raise FormatError(f"{source}: a {place}, but this format is a {kind.places[0]}: {kind.title}")
             return kind.read(source, options)
 
     bring_back(path)

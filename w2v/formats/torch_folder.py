@@ -266,5 +266,12 @@ def write(model: WordVectors, path: Path, options: WriteOptions) -> None:
 
 
 FORMAT = Format(
-    "torch", "PyTorch folder (nn.Embedding)", (".torch",), detects, read, write, carries_float16=True
+    "torch",
+    "PyTorch folder (nn.Embedding)",
+    (".torch",),
+    detects,
+    read,
+    write,
+    places=("folder",),
+    carries_float16=True,
 )
