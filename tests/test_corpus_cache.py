@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
+import shutil
+import signal
 import stat
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 
 from w2v.config import CorpusConfig, VocabConfig
-from w2v.corpus import EncodedCorpus, encode
+from w2v.corpus import CorpusReport, EncodedCorpus, encode
+from w2v.corpus.ids import cache_entry
 from w2v.corpus.ids.cache import Cache, open_cache
 from w2v.corpus.ids.cache_entry import open_entry
+from w2v.files.temporary import temporary_folder
 from w2v.vectors.vocab import Vocab
 
 ALL = VocabConfig(min_count=1)
@@ -128,6 +130,107 @@ def test_a_damaged_entry_is_made_again(name: str, damage: str, text: Path, cache
     assert read(text, cache_dir).report.from_cache
 
 
+FILES = [*cache_entry._DTYPES, "meta.json"]
+
+
+def contents(entry: cache_entry.Entry, report: CorpusReport) -> tuple[object, ...]:
+    arrays = [array.tolist() for array in (entry.types.counts, entry.tokens, entry.offsets)]
+    return entry.types.words(), *arrays, entry.fingerprint, replace(report, from_cache=True)
+
+
+@pytest.mark.parametrize("name", [*FILES, "record"])
+def test_no_flipped_byte_is_taken_for_what_was_written(
+    name: str, tmp_path: Path, cache_dir: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = tmp_path / "corpus.txt"
+    text.write_text("ä bb 世界 a\nB a bb bb\n")
+    corpus = encode(text, vocab=ALL, cache_dir=cache_dir)
+    [entry] = entries(cache_dir)
+    [record] = (root_of(cache_dir) / "sources").glob("*")
+    path = record if name == "record" else entry / name
+    whole = path.read_bytes()
+    cache, key = open_cache(cache_dir), record.stem
+    expected = contents(corpus.entry, corpus.report)
+    for place in range(len(whole)):
+        for mask in (1, 16, 128):
+            data = bytearray(whole)
+            data[place] ^= mask
+            path.write_bytes(data)
+            caplog.clear()
+            found = cache.find(key)
+            assert len(caplog.records) == (found is None)
+            assert found is None or contents(*found) == expected, (place, mask)
+    for _ in range(2):
+        again = read(text, cache_dir)
+        assert contents(again.entry, again.report) == expected
+    assert again.report.from_cache
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("tokens.i32", 1, 4),
+        ("tokens.i32", 1, -1),
+        ("offsets.i64", 0, 1),
+        ("offsets.i64", 1, 0),
+        ("offsets.i64", 1, 5),
+        ("offsets.i64", 2, 6),
+        ("word_offsets.i64", 0, 1),
+        ("word_offsets.i64", 1, -1),
+        ("word_offsets.i64", 2, 1),
+        ("word_offsets.i64", 4, 3),
+        ("counts.i64", 0, -(2**62)),
+        ("counts.i64", 0, 2**62),
+        ("counts.i64", 0, 1),
+        ("counts.i64", 3, 0),
+        ("counts.i64", 3, 2),
+        ("words.utf8", 1, 0xFF),
+        ("words.utf8", 1, 0x80),
+    ],
+)
+def test_what_compiled_code_relies_on_is_checked_without_a_digest(
+    name: str, place: int, value: int, text: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_entry, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(cache_entry, "_may_have_changed", lambda folder: False)
+    read(text, cache_dir)
+    [entry] = entries(cache_dir)
+    assert open_entry(entry) is not None
+    array = np.memmap(entry / name, cache_entry._DTYPES[name], "r+")
+    array[place] = value
+    array.flush()
+    assert open_entry(entry) is None
+
+
+def test_a_large_entry_is_compared_with_its_digest_when_it_may_have_changed(
+    text: Path, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests: list[Path | None] = []
+    original = cache_entry._has_its_digest
+
+    def has_its_digest(entry: cache_entry.Entry) -> bool:
+        digests.append(entry.folder)
+        return original(entry)
+
+    monkeypatch.setattr(cache_entry, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(cache_entry, "_has_its_digest", has_its_digest)
+    read(text, cache_dir)
+    assert read(text, cache_dir).report.from_cache
+    assert digests == []
+    [entry] = entries(cache_dir)
+    os.utime(entry / "meta.json", (0, 0))  # before the system started
+    assert read(text, cache_dir).report.from_cache
+    assert digests == [entry]
+    assert read(text, cache_dir).report.from_cache  # checked by now
+    assert digests == [entry]
+    tokens = entry / "tokens.i32"
+    data = bytearray(tokens.read_bytes())
+    data[0], data[4] = data[4], data[0]
+    tokens.write_bytes(data)
+    again = read(text, cache_dir)
+    assert (again.report.from_cache, again.tokens.tolist()) == (False, [0, 1, 2, 3, 0])
+
+
 @pytest.mark.parametrize(
     "content", ["", "[]", "null", "{}", '{"fingerprint": 3, "report": {}}', "{", '{"report": []}']
 )
@@ -157,8 +260,12 @@ def test_a_given_vocabulary_has_a_stream_of_its_own(text: Path, cache_dir: Path)
         assert corpus.tokens.tolist() == [1, 2, 0, 2, 1]
     [entry] = entries(cache_dir)
     [stream] = entry.glob("rows-*")
-    stream.write_bytes(b"1234")
-    assert encode(text, vocab=vocab, cache_dir=cache_dir).tokens.tolist() == [1, 2, 0, 2, 1]
+    whole = stream.read_bytes()
+    flipped = (bytes(value ^ (at == place) for at, value in enumerate(whole)) for place in range(len(whole)))
+    for damaged in (b"", b"1234", b"12345", whole + b"1234", whole[4:] + whole[:4], *flipped):
+        stream.write_bytes(damaged)
+        assert encode(text, vocab=vocab, cache_dir=cache_dir).tokens.tolist() == [1, 2, 0, 2, 1]
+        assert stream.read_bytes() == whole
 
 
 def test_the_cache_is_private(text: Path, cache_dir: Path) -> None:
@@ -170,33 +277,48 @@ def test_the_cache_is_private(text: Path, cache_dir: Path) -> None:
 def test_two_processes_at_once(text: Path, cache_dir: Path) -> None:
     text.write_text("\n".join(f"w{number % 5000} w{number % 7}" for number in range(200_000)))
     code = (
-        "import sys, time; from w2v.corpus import encode\n"
-        "while time.time() < float(sys.argv[3]): pass\n"
+        "import sys; from w2v.corpus import encode\n"
+        "encode([['warm', 'up'] * 9], cache=False)\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
         "corpus = encode(sys.argv[1], cache_dir=sys.argv[2])\n"
         "print(corpus.fingerprint, int(corpus.tokens.sum()), len(corpus.vocab))\n"
     )
-    start = str(time.time() + 1.5)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     runs = [
-        subprocess.Popen([sys.executable, "-c", code, text, cache_dir, start], stdout=subprocess.PIPE)
+        subprocess.Popen([sys.executable, "-c", code, text, cache_dir], **pipes)  # type: ignore[call-overload]
         for _ in range(2)
     ]
+    assert [run.stdout.readline() for run in runs] == ["ready\n"] * 2
+    for run in runs:
+        run.stdin.write("go\n")
+        run.stdin.flush()
     outputs = [run.communicate()[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0]
-    assert outputs[0] == outputs[1] != b""
+    assert outputs[0] == outputs[1] != ""
     assert len(entries(cache_dir)) == 1
     assert not list(root_of(cache_dir).glob("tmp-*"))
 
 
-def test_the_second_of_two_entries_gives_way(text: Path, cache_dir: Path) -> None:
-    cache = Cache(root_of(cache_dir))
-    with cache.new_folder() as first, cache.new_folder() as second:
-        for folder, content in ((first, b"1"), (second, b"2")):
-            (folder / "data").write_bytes(content)
-            meta = {"format_version": 1, "fingerprint": "sha256:ab", "sizes": {"data": 1}}
-            (folder / "meta.json").write_text(json.dumps(meta))
-        assert cache.publish(first, "sha256:ab") == cache.publish(second, "sha256:ab")
+def test_the_second_of_two_entries_gives_way(text: Path, cache_dir: Path, tmp_path: Path) -> None:
+    fingerprint = read(text, cache_dir).fingerprint
     [entry] = entries(cache_dir)
-    assert (entry / "data").read_bytes() == b"1"
+    shutil.copytree(entry, tmp_path / "made")
+    shutil.rmtree(entry)
+    cache = Cache(root_of(cache_dir))
+
+    def publish() -> None:
+        with cache.new_folder() as folder:
+            shutil.copytree(tmp_path / "made", folder, dirs_exist_ok=True)
+            assert cache.publish(folder, fingerprint) == entry
+
+    publish()
+    first = entry.stat().st_ino
+    publish()
+    assert entry.stat().st_ino == first
+    (entry / "counts.i64").write_bytes(bytes(32))
+    publish()  # a damaged one does not stay
+    assert open_entry(entry) is not None
+    assert not list(root_of(cache_dir).glob("tmp-*"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
@@ -218,16 +340,32 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(text: Path, cache_dir: Path)
     assert [path for path in cache_dir.rglob("*") if path.is_file()] == []
 
 
-def test_what_a_crashed_run_left_is_removed_after_a_day(text: Path, cache_dir: Path) -> None:
-    root = root_of(cache_dir)
-    for name, hours in (("tmp-old", 25), ("tmp-new", 1)):
-        (root / name).mkdir()
-        (root / name / "tokens.i32").write_bytes(b"1234")
-        then = time.time() - 3600 * hours
-        os.utime(root / name / "tokens.i32", (then, then))
-        os.utime(root / name, (then, then))
-    read(text, cache_dir)
-    assert [path.name for path in root.glob("tmp-*")] == ["tmp-new"]
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_a_killed_run_left_is_removed_by_the_next(
+    keep: bool, text: Path, cache_dir: Path, tmp_path: Path
+) -> None:
+    code = (
+        "import os, signal, sys; from w2v.corpus import encode\n"
+        "def sentences():\n"
+        "    yield ['a'] * 9\n"
+        "    if sys.argv[2] == 'die':\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"encode(sentences(), cache_dir=sys.argv[1], cache={keep})\n"
+    )
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    parent, prefix = (root_of(cache_dir), "tmp-") if keep else (temporary, "w2v-corpus-")
+
+    def run(what: str) -> int:
+        command = [sys.executable, "-c", code, str(cache_dir), what]
+        return subprocess.run(command, env={**os.environ, "TMPDIR": str(temporary)}, check=False).returncode
+
+    with temporary_folder(parent, prefix) as in_use:
+        assert run("die") == -signal.SIGKILL
+        assert len(list(parent.glob(f"{prefix}*"))) == 2
+        assert run("live") == 0
+        assert list(parent.glob(f"{prefix}*")) == [in_use]
 
 
 def test_list_and_clear(text: Path, cache_dir: Path) -> None:

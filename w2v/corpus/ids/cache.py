@@ -2,8 +2,9 @@
 
 `entries/<digest>/` holds one encoded corpus under the digest of its content; `sources/<key>.json` says
 which one belongs to a list of files read with certain settings. The key covers each file's path, size, times
-and inode, so that a changed file is read again. `tmp-*` are corpora that are being read. A finished entry is
-renamed, so several processes can read the same corpus at once: the entry of the first one stays.
+and inode, so that a changed file is read again. `tmp-*` are corpora that are being read; those of processes
+that died are removed when the next one is read. A finished entry is renamed, so several processes can read
+the same corpus at once: the entry of the first one stays. A damaged one is passed over and replaced.
 """
 
 from __future__ import annotations
@@ -14,12 +15,11 @@ import hashlib
 import json
 import logging
 import os
-import secrets
+import re
 import shutil
 import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,8 +28,12 @@ import platformdirs
 from w2v.corpus.ids.cache_entry import FORMAT_VERSION, Entry, open_entry, read_meta
 from w2v.corpus.ids.encoded_corpus import CorpusReport
 from w2v.corpus.read.files import TextFile
+from w2v.files.atomic import new_file
+from w2v.files.json_objects import BROKEN
+from w2v.files.temporary import new_name, remove_leftovers, temporary_folder
 
-_STALE_SECONDS = 24 * 3600
+_NEW = "tmp-"
+_FINGERPRINT = re.compile("sha256:[0-9a-f]{64}")
 _log = logging.getLogger(__name__)
 
 
@@ -62,38 +66,30 @@ class Cache:
         return self.root is not None
 
     def find(self, key: str) -> tuple[Entry, CorpusReport] | None:
-        """Open the entry of files read earlier; None if they were not read yet, or the entry is damaged."""
-        if self.root is None:
+        """Open the entry of files read earlier.
+
+        None if they were not read yet, or if the entry is damaged, which is logged: it has to be made again.
+        """
+        if self.root is None or (record := _read_record(self._record(key))) is None:
             return None
-        try:
-            record = json.loads(self._record(key).read_bytes())
-            report = CorpusReport(**record["report"])
-            folder = self._entry(str(record["fingerprint"]))
-            entry = open_entry(folder)
-        except (OSError, ValueError, TypeError, KeyError):
-            return None
-        if entry is None:
+        folder = self._entry(record.fingerprint)
+        entry = open_entry(folder)
+        if entry is None or entry.fingerprint != record.fingerprint:
+            if folder.exists():
+                _log.warning("a damaged entry of the cache is made again: %s", folder)
             return None
         with contextlib.suppress(OSError):
             os.utime(folder)
-        return entry, dataclasses.replace(report, from_cache=True)
+        return entry, dataclasses.replace(record.report, from_cache=True)
 
-    @contextmanager
-    def new_folder(self) -> Iterator[Path]:
+    def new_folder(self) -> AbstractContextManager[Path]:
         """Make an empty folder for one entry; if it is still there when the block ends it is removed.
 
         Open memory maps outlive that (on Windows the folder does too, until a later run clears it away).
         """
         if self.root is None:
-            folder = Path(tempfile.mkdtemp(prefix="w2v-"))
-        else:
-            self._remove_stale(_STALE_SECONDS)
-            folder = self.root / f"tmp-{secrets.token_hex(8)}"
-            folder.mkdir(mode=0o700)
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            return temporary_folder(Path(tempfile.gettempdir()), "w2v-corpus-")
+        return temporary_folder(self.root, _NEW)
 
     def publish(self, folder: Path, fingerprint: str) -> Path:
         """Move a finished entry to its place, unless one is there already; return the place."""
@@ -102,9 +98,10 @@ class Cache:
                 os.fsync(file.fileno())  # so that after a power cut the sizes are right
         target = self._entry(fingerprint)
         target.parent.mkdir(mode=0o700, exist_ok=True)
-        if target.exists() and read_meta(target) is None:
-            damaged = target.with_name(f"tmp-{secrets.token_hex(8)}")
-            target.rename(damaged)
+        if target.exists() and open_entry(target, check_all=True) is None:
+            damaged = target.parents[1] / new_name(_NEW, "")
+            with contextlib.suppress(OSError):  # another process was first
+                target.rename(damaged)
             shutil.rmtree(damaged, ignore_errors=True)
         try:
             folder.rename(target)
@@ -122,9 +119,8 @@ class Cache:
         }
         target = self._record(key)
         target.parent.mkdir(mode=0o700, exist_ok=True)
-        temporary = target.with_name(f"{target.name}-{secrets.token_hex(4)}")
-        temporary.write_bytes(json.dumps(record, indent=1).encode(errors="surrogateescape"))
-        temporary.replace(target)
+        with new_file(target) as file:
+            file.write(json.dumps({**record, "sha256": _sha256_of(record)}, indent=1).encode())
 
     def corpora(self) -> list[CachedCorpus]:
         """List the entries, last used first."""
@@ -154,7 +150,7 @@ class Cache:
         n_bytes = _n_bytes(self.root)
         for name in ("entries", "sources"):
             shutil.rmtree(self.root / name, ignore_errors=True)
-        self._remove_stale(600)
+        remove_leftovers(self.root, _NEW)
         return n_bytes - _n_bytes(self.root)
 
     def _entry(self, fingerprint: str) -> Path:
@@ -169,20 +165,46 @@ class Cache:
         assert self.root is not None  # noqa: S101 - callers check `keeps`
         names: dict[str, list[str]] = {}
         for path in (self.root / "sources").glob("*.json"):
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-                record = json.loads(path.read_bytes())
-                known = names.setdefault(record["fingerprint"], [])
-                known.extend(name for name in record["files"] if name not in known)
+            if (record := _read_record(path)) is not None:
+                known = names.setdefault(record.fingerprint, [])
+                known.extend(name for name in record.files if name not in known)
         return names
 
-    def _remove_stale(self, seconds: float) -> None:
-        """Remove what crashed runs have left: temporary folders to which nothing was written for a time."""
-        assert self.root is not None  # noqa: S101 - callers check `keeps`
-        for folder in self.root.glob("tmp-*"):
-            with contextlib.suppress(OSError):
-                last_write = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
-                if time.time() - last_write > seconds:
-                    shutil.rmtree(folder, ignore_errors=True)
+
+class _Record(NamedTuple):
+    """Which entry belongs to some files, and what was reported when they were read."""
+
+    fingerprint: str
+    report: CorpusReport
+    files: list[str]
+
+
+def _read_record(path: Path) -> _Record | None:
+    """Read what `Cache.remember` wrote; None if there is nothing, or if it is damaged, which is logged."""
+    try:
+        content = json.loads(path.read_bytes())
+        digest = content.pop("sha256", None)  # version 0.1.0 wrote none
+        report, files = CorpusReport(**content["report"]), content["files"]
+        if (
+            digest in (None, _sha256_of(content))
+            and _FINGERPRINT.fullmatch(content["fingerprint"])
+            and all(type(value) is type(_NO_REPORT[name]) for name, value in vars(report).items())
+            and all(isinstance(name, str) for name in files)
+        ):
+            return _Record(content["fingerprint"], report, list(files))
+    except OSError:
+        return None
+    except (TypeError, KeyError, AttributeError, *BROKEN):
+        pass
+    _log.warning("a damaged record of the cache is passed over: %s", path)
+    return None
+
+
+_NO_REPORT = vars(CorpusReport())
+
+
+def _sha256_of(record: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def open_cache(cache_dir: str | os.PathLike[str] | None, *, keep: bool = True) -> Cache:
