@@ -74,6 +74,27 @@ def test_all_members_of_a_packed_file_are_read(packing: str, write: Write) -> No
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("change", [1, ord("a"), None])
+def test_a_second_member_that_is_damaged_is_an_error(packing: str, change: int | None, write: Write) -> None:
+    """Python's readers of bzip2, xz and Zstandard would end there in silence."""
+    first, second = PACKINGS[packing](b"one\n" * 9), bytearray(PACKINGS[packing](b"two\n" * 9))
+    second[0] = second[0] ^ 1 if change is None else change
+    with pytest.raises(CorpusError, match=r"^corpus.txt: the packed data is damaged or cut short"):
+        read(write(first + second))
+    for rest in (b"B", b"garbage", bytes(99_999) + b"x"):
+        with pytest.raises(CorpusError, match=r"^corpus.txt: the packed data is damaged or cut short"):
+            read(write(first + rest))
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("n_bytes", [4, 512, 200_000])
+def test_padding_behind_a_member_is_passed_over(packing: str, n_bytes: int, write: Write) -> None:
+    pack, padding = PACKINGS[packing], bytes(n_bytes)
+    assert read(write(pack(b"one\n") + padding))[0] == "one\n"
+    assert read(write(pack(b"one\n") + padding + pack(b"two\n") + padding))[0] == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
 @pytest.mark.parametrize("kept", [0.1, 0.5, 0.99])
 def test_a_packed_file_cut_short_is_an_error(packing: str, kept: float, write: Write) -> None:
     data = PACKINGS[packing]("\n".join(str(number**3) for number in range(20_000)).encode())
