@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from w2v.config import CorpusConfig
 from w2v.corpus.read.blocks import read_blocks
 from w2v.corpus.read.files import TextFile
-from w2v.corpus.read.opened_file import Tally
+from w2v.corpus.read.opened_file import OpenedFile, Tally
 from w2v.errors import CorpusError
 
 if sys.version_info >= (3, 14):
@@ -186,7 +186,7 @@ def test_undecodable_bytes_fail_where_python_fails(
 ) -> None:
     data = b"x" * 4 + b"".join(parts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("w2v.corpus.read.opened_file._refuse_nul", lambda head, name: None)
+        patch.setattr(OpenedFile, "_without_nul", lambda self, text, position: text)
         patch.setattr("w2v.corpus.read.opened_file._open", lambda file: _Opened(data))
         patch.setattr("w2v.corpus.read.blocks._settled_status", lambda file: Path(__file__).stat())
         patch.setattr("w2v.corpus.read.blocks.os.fstat", lambda file: Path(__file__).stat())

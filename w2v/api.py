@@ -89,7 +89,8 @@ def train(
     corpus_config, phrases, vocab_config, train_config = split_settings(settings)
     if vocab is not None and vocab_config != VocabConfig():
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
-    reading = Reading(corpus, corpus_config, vocab or vocab_config, phrases, cache_dir, cache, progress)
+    words = vocab_config if vocab is None else vocab
+    reading = Reading(corpus, corpus_config, words, phrases, cache_dir, cache, progress)
     return train_on(reading, train_config, on_progress=on_progress, on_report=on_report)
 
 

@@ -22,9 +22,10 @@ def setting(
     high: float | None = None,
     above: float | None = None,
     choices: tuple[str, ...] = (),
+    is_file: bool = False,
 ) -> Any:
     """Declare a dataclass field with its help and its range (`low` and `high` included, `above` excluded)."""
-    limits = {"low": low, "high": high, "above": above, "choices": choices}
+    limits = {"low": low, "high": high, "above": above, "choices": choices, "is_file": is_file}
     return dataclasses.field(default=default, metadata={"help": help, **limits})
 
 
@@ -37,27 +38,50 @@ class _Checked:
             if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a number of numpy
                 object.__setattr__(self, field.name, value := value.item())
             if value is not None:
-                _check(field.name, value, field.metadata, str(field.type))
+                _check(field.name, value, field.metadata, str(field.type).split(" ")[0])
 
 
-def _check(name: str, value: Any, limits: Any, annotation: str) -> None:
+def _check(name: str, value: Any, limits: Any, kind: str) -> None:
     if limits["choices"] and value not in limits["choices"]:
-        raise ConfigError(f"{name} must be one of {', '.join(limits['choices'])}; got {value!r}")
-    if "int" in annotation or "float" in annotation:
-        wanted = (int, float) if "float" in annotation else (int,)
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise ConfigError(f"{name} must be a number of type {annotation.split(' ')[0]}; got {value!r}")
-        if not math.isfinite(value):
-            raise ConfigError(f"{name} must be finite; got {value!r}")
-        low, high, above = limits["low"], limits["high"], limits["above"]
-        if low is not None and value < low:
-            raise ConfigError(f"{name} must be at least {low}; got {value!r}")
-        if high is not None and value > high:
-            raise ConfigError(f"{name} must be at most {high}; got {value!r}")
-        if above is not None and value <= above:
-            raise ConfigError(f"{name} must be greater than {above}; got {value!r}")
-    elif annotation == "bool" and not isinstance(value, bool):
-        raise ConfigError(f"{name} must be True or False; got {value!r}")
+        raise ConfigError(f"{name} must be one of {', '.join(limits['choices'])}; got {_shown(value)}")
+    if kind in ("int", "float"):
+        _check_number(name, value, limits, kind)
+    elif kind == "bool" and not isinstance(value, bool):
+        raise ConfigError(f"{name} must be True or False; got {_shown(value)}")
+    elif kind == "str":
+        _check_text(name, value, may_be_bytes=limits["is_file"])
+
+
+def _check_number(name: str, value: Any, limits: Any, kind: str) -> None:
+    if not isinstance(value, (int, float) if kind == "float" else int) or isinstance(value, bool):
+        raise ConfigError(f"{name} must be a number of type {kind}; got {_shown(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{name} must be finite; got {value!r}")
+    low, high, above = limits["low"], limits["high"], limits["above"]
+    if low is not None and value < low:
+        raise ConfigError(f"{name} must be at least {low}; got {_shown(value)}")
+    if high is not None and value > high:
+        raise ConfigError(f"{name} must be at most {high}; got {_shown(value)}")
+    if above is not None and value <= above:
+        raise ConfigError(f"{name} must be greater than {above}; got {_shown(value)}")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ConfigError(f"{name} must be a number of 64 bits; got {_shown(value)}")
+
+
+def _check_text(name: str, value: Any, *, may_be_bytes: bool) -> None:
+    if not isinstance(value, str):
+        raise ConfigError(f"{name} must be a str; got {_shown(value)}")
+    # In the name of a file, lone surrogates stand for bytes that are not UTF-8.
+    if "\0" in value or (not may_be_bytes and any("\ud800" <= letter <= "\udfff" for letter in value)):
+        raise ConfigError(f"{name} must be text; got {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # more digits than Python writes
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True)
@@ -177,7 +201,9 @@ class CorpusConfig(_Checked):
         "whitespace, words, chars, jieba, or a Hugging Face tokenizer.json (default: whitespace; words for a "
         "Wikipedia dump).",
     )
-    user_dict: str | None = setting(None, "More words for jieba, one per line: word, or word and frequency.")
+    user_dict: str | None = setting(
+        None, "More words for jieba, one per line: word, or word and frequency.", is_file=True
+    )
     normalize: str = setting("none", "Unicode normalisation of the text.", choices=("none", "nfc", "nfkc"))
     t2s: bool = setting(False, "Turn traditional Chinese into simplified (OpenCC).")
     s2t: bool = setting(False, "Turn simplified Chinese into traditional (OpenCC).")
@@ -200,6 +226,9 @@ class CorpusConfig(_Checked):
         "strict: text that cannot be decoded is an error; replace: it becomes U+FFFD, counted and reported.",
         choices=("strict", "replace"),
     )
+    skip_bad_records: bool = setting(
+        False, "Leave out records that cannot be read or lack the field; they are counted and reported."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -218,9 +247,9 @@ class CorpusConfig(_Checked):
 def _check_tokenizer(tokenizer: Any) -> None:
     if tokenizer is None or tokenizer in TOKENIZERS or callable(tokenizer):
         return
-    if not isinstance(tokenizer, str) or not tokenizer.endswith(".json"):
+    if not isinstance(tokenizer, str) or not tokenizer.endswith(".json") or "\0" in tokenizer:
         names = ", ".join(TOKENIZERS)
-        raise ConfigError(f"tokenizer must be one of {names}, or a tokenizer.json; got {tokenizer!r}")
+        raise ConfigError(f"tokenizer must be one of {names}, or a tokenizer.json; got {_shown(tokenizer)}")
 
 
 @dataclass(frozen=True)
@@ -241,7 +270,20 @@ class PhraseConfig(_Checked):
     phrase_connectors: str = setting(
         "none",
         "Words that may be inside a phrase but not at its ends: none, en, zh, or a file, one word per line.",
+        is_file=True,
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        threshold = self.phrase_threshold
+        if self.phrase_scoring == "npmi" and not -1 < threshold < 1:
+            raise ConfigError(
+                f"npmi scores lie between -1 and 1, so phrase_threshold must too (try 0.5); got {threshold:g}"
+            )
+        if self.phrase_scoring == "default" and threshold <= 0:
+            raise ConfigError(
+                f"phrase_threshold must be greater than 0 for the default scoring; got {threshold:g}"
+            )
 
 
 def _is_text_encoding(name: str) -> bool:
@@ -290,6 +332,7 @@ class Settings(TypedDict, total=False):
     language: str
     encoding: str
     errors: str
+    skip_bad_records: bool
     phrases: int
     phrase_min_count: int
     phrase_threshold: float

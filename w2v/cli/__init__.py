@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import logging
+import os
 import signal
 import sys
 from typing import Any
@@ -98,8 +100,16 @@ class _ToStderr(logging.Handler):
         click.echo(f"{record.levelname.capitalize()}: {record.getMessage()}", err=True)
 
 
+def _prepare_output() -> None:
+    """Print UTF-8 into files and pipes, as all files of w2v are; escape what a terminal cannot show."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        is_given = sys.stdout.isatty() or os.environ.get("PYTHONIOENCODING")
+        sys.stdout.reconfigure(encoding=None if is_given else "utf-8", errors="backslashreplace")
+
+
 def main() -> None:
     """Run the command line; Ctrl-C exits 130, SIGTERM 143."""
+    _prepare_output()
     signal.signal(signal.SIGTERM, _terminate)
     try:
         cli(standalone_mode=True)

@@ -248,6 +248,8 @@ def _print_stats(encoded: EncodedCorpus, stats: CorpusStats, cost: Estimate, enc
     ]
     if report.replaced:
         rows.append(("replaced", f"{report.replaced:,} undecodable byte sequences"))
+    if report.skipped:
+        rows.append(("left out", plural(report.skipped, "bad record")))
     print_table(rows)
     click.echo()
     print_table(

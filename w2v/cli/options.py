@@ -70,10 +70,11 @@ def is_given(name: str) -> bool:
 
 
 def _as_sources(ctx: click.Context, param: click.Parameter, values: Sequence[str]) -> list[str | Path]:
-    """Turn everything except URLs into paths; a Path would remove a slash from a URL."""
+    """Make paths of what are neither URLs, from which a Path would take a slash, nor standard input."""
+    from w2v.corpus.read.files import STDIN
     from w2v.corpus.read.remote import is_url
 
-    return [value if is_url(value) else Path(value) for value in values]
+    return [value if value == STDIN or is_url(value) else Path(value) for value in values]
 
 
 def reading_options_with(metavar: str, *, required: bool = True) -> Callable[[Command], Command]:
@@ -167,6 +168,8 @@ def describe(corpus: EncodedCorpus) -> str:
     ]
     if report.replaced:
         parts.append(f"{report.replaced:,} undecodable byte sequences replaced")
+    if report.skipped:
+        parts.append(f"{plural(report.skipped, 'bad record')} left out")
     return "; ".join(parts) + (" (from the cache)" if report.from_cache else "")
 
 

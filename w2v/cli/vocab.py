@@ -62,6 +62,7 @@ def _summary(corpus: EncodedCorpus, *, with_words: bool) -> dict[str, Any]:
         "bytes": corpus.report.bytes,
         "blank_lines": corpus.report.blank,
         "replaced": corpus.report.replaced,
+        "skipped_records": corpus.report.skipped,
         "fingerprint": corpus.fingerprint,
     }
     if not with_words:

@@ -83,7 +83,7 @@ def encode(
     return encode_source(
         source,
         corpus or CorpusConfig(),
-        vocab or VocabConfig(),
+        VocabConfig() if vocab is None else vocab,
         cache=open_cache(cache_dir, keep=cache),
         progress=progress,
         phrases=phrases,

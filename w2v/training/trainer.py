@@ -104,7 +104,7 @@ def train_weights(
     ConfigError
         If the weights are of another shape than corpus and settings want.
     CorpusError
-        If no sentence keeps two words, so that there is nothing to train.
+        If in no epoch a sentence keeps two words, so that there is nothing to train.
     TrainingError
         If training diverges: weights that are not finite or absurdly large, a loss above the untrained one.
     """
@@ -170,7 +170,8 @@ class _TrainingRun:
 
     def _next_epoch(self, state: RunState) -> RunState:
         totals, seconds = state.totals, state.seconds
-        if totals.pairs == 0:
+        pairs = totals.pairs + sum(report.pairs for report in state.reports)
+        if pairs == 0 and (state.epoch + 1 == self.epochs or not _has_pairs(self.corpus)):
             raise CorpusError(_nothing_to_train(self.corpus, self.config))
         report = EpochReport(
             epoch=state.epoch + 1,
@@ -217,6 +218,12 @@ class _TrainingRun:
                 word = self.corpus.vocab.words[int(broken[0])]
                 return f"the vector of {word!r} is no longer finite {where}; {remedy}"
         return f"the loss is no longer finite {where}; {remedy}"
+
+
+def _has_pairs(corpus: EncodedCorpus) -> bool:
+    """Say whether a sentence has two words of the vocabulary, which subsampling may keep in some epoch."""
+    is_known = np.asarray(corpus.tokens) < len(corpus.vocab)
+    return bool(np.add.reduceat(is_known, corpus.offsets[:-1], dtype=np.int64).max() > 1)
 
 
 def _nothing_to_train(corpus: EncodedCorpus, config: TrainConfig) -> str:

@@ -98,5 +98,8 @@ class TrainingReport:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """The reports as objects for JSON, one an epoch."""
-        return [asdict(report) for report in self.epochs]
+        """The reports as objects for JSON, which has no NaN, one an epoch."""
+        return [
+            {name: None if value != value else value for name, value in asdict(report).items()}
+            for report in self.epochs
+        ]

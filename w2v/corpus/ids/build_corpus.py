@@ -22,14 +22,14 @@ from w2v.corpus.ids.parts import cut_into_parts
 from w2v.corpus.ids.pool import encode_parts
 from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
 from w2v.corpus.ids.scanner import Scanner, TypeTable, lowered
-from w2v.corpus.ids.uncut_text import uncut_text_advice
+from w2v.corpus.ids.text_advice import text_advice
 from w2v.corpus.ids.word_types import Types
 from w2v.corpus.read.blocks import Block, kind_of_file, read_blocks
-from w2v.corpus.read.files import TextFile, find_files
+from w2v.corpus.read.files import TextFile, find_files, read_twice
 from w2v.corpus.read.kinds import KINDS, TEXT, Kind
 from w2v.corpus.read.opened_file import Tally
 from w2v.corpus.read.remote import is_url
-from w2v.corpus.tokens.tokenizers import describe, is_cut_at_spaces_only, tokenizer_of
+from w2v.corpus.tokens.tokenizers import describe, is_cut_at_spaces_only
 from w2v.errors import CorpusError
 from w2v.vectors.vocab import Vocab
 
@@ -52,6 +52,8 @@ def encode_source(
     """See `w2v.corpus.encode`; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
     files = find_files(paths) if paths is not None else []
+    if (twice := read_twice(files)) is not None:
+        _log.warning("%s", twice)
     kind = _first_kind(files, config)
     if config.tokenizer is None:
         config = replace(config, tokenizer=kind.tokenizer)
@@ -88,7 +90,7 @@ def _finished(
     cache: Cache,
 ) -> EncodedCorpus:
     """Join phrases, cut to the vocabulary, and give advice on what was read."""
-    if tokenizer_of(config).splits_at_spaces and (advice := uncut_text_advice(entry.types)):
+    for advice in (*report.notes, *text_advice(entry.types, config)):
         _log.warning("%s", advice)
     joined: AbstractContextManager[Entry] = nullcontext(entry)
     if phrases is not None and phrases.phrases:
@@ -97,7 +99,17 @@ def _finished(
         joined = joined_entry(entry, phrases, cache)
         reading = {**reading, "phrases": dataclasses.asdict(phrases)}
     with joined as entry:
-        return EncodedCorpus(*select_words(entry, vocab), entry.offsets, entry, report, reading)
+        selected, tokens = select_words(entry, vocab)
+        if (n_absent := np.count_nonzero(selected.counts == 0)) > 0:
+            word = selected.words[int(np.argmin(selected.counts))]
+            _log.warning(
+                "%s of the %s words of the given vocabulary are not in the corpus, such as %r: training "
+                "leaves their vectors as they begin",
+                f"{n_absent:,}",
+                f"{len(selected):,}",
+                word,
+            )
+        return EncodedCorpus(selected, tokens, entry.offsets, entry, report, reading)
 
 
 def _as_paths(source: Any) -> Sequence[str | os.PathLike[str]] | None:
@@ -152,10 +164,17 @@ class _FilesReader:
                 types, n_blank = self._scan(writer, tally)
             else:
                 types, n_blank = self._encode_parts(writer, tally)
-        report = CorpusReport(len(self.files), tally.bytes, n_blank, tally.replaced, dict(tally.kinds))
+        report = CorpusReport(
+            files=len(self.files),
+            bytes=tally.bytes,
+            blank=n_blank,
+            replaced=tally.replaced,
+            skipped=tally.skipped,
+            kinds=dict(tally.kinds),
+            notes=tally.notes,
+        )
         if writer.n_tokens == 0:
-            names = ", ".join(file.name for file in self.files[:3]) + (", ..." if len(self.files) > 3 else "")
-            raise CorpusError(f"{names}: no word in {report.bytes} bytes ({report.blank} blank lines)")
+            raise CorpusError(self._no_word(report))
         merged = None
         if self.config.lowercase and self.as_is:
             types, merged = lowered(types)
@@ -166,6 +185,13 @@ class _FilesReader:
         place = self.cache.publish(folder, fingerprint)
         self.cache.remember(signature(self.files, statuses, self.reading), fingerprint, report, self.files)
         return report, place
+
+    def _no_word(self, report: CorpusReport) -> str:
+        names = ", ".join(file.name for file in self.files[:3]) + (", ..." if len(self.files) > 3 else "")
+        found = [f"{report.blank} blank lines"]
+        if report.skipped:
+            found.append(f"{report.skipped:,} records left out; {report.notes[0]}")
+        return f"{names}: no word in {report.bytes} bytes ({', '.join(found)})"
 
     def _blocks(self, tally: Tally) -> Generator[Block, None, None]:
         # The scanner finds invalid UTF-8 itself.

@@ -38,8 +38,12 @@ class CorpusReport:
         Lines (or sentences from Python) without a word. They are no sentences.
     replaced : int
         Byte sequences that could not be decoded and became U+FFFD (`errors="replace"`).
+    skipped : int
+        Records that were left out because they are bad (`skip_bad_records`).
     kinds : dict of str to int
         How many files there were of each kind; see `w2v.corpus.read.kinds`.
+    notes : list of str
+        What looks wrong in the files, a line each, with their names.
     from_cache : bool
         Whether an earlier run had encoded the same files.
     """
@@ -48,7 +52,9 @@ class CorpusReport:
     bytes: int = 0
     blank: int = 0
     replaced: int = 0
+    skipped: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     from_cache: bool = False
 
 
@@ -162,6 +168,8 @@ def select_words(entry: Entry, vocab: VocabConfig | Vocab) -> tuple[Vocab, NDArr
     """Return the words of a corpus that get a row, and its tokens as rows of them; see `EncodedCorpus`."""
     if not isinstance(vocab, Vocab):
         return _most_frequent(entry.types, vocab), entry.tokens
+    if not len(vocab):
+        raise CorpusError("there are no words in the given vocabulary")
     row_of = np.empty(len(entry.types.counts), np.int32)
     for start in range(0, len(row_of), _WORDS_AT_ONCE):
         stop = min(start + _WORDS_AT_ONCE, len(row_of))

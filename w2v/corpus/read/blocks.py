@@ -14,6 +14,7 @@ from typing import BinaryIO, NamedTuple
 from w2v.config import CorpusConfig
 from w2v.corpus.read.files import TextFile
 from w2v.corpus.read.kinds import Kind, kind_of
+from w2v.corpus.read.markup import markup_advice
 from w2v.corpus.read.opened_file import OpenedFile, Tally, open_file
 
 _BLOCKS_AHEAD = 4
@@ -119,7 +120,12 @@ def _read_file(
         opened = OpenedFile(raw, file.name, config, tally, block_bytes)
         kind = kind_of(opened)
         tally.kinds[kind.name] += 1
+        tally.file_name = file.name
+        is_first = kind.page_text is None
         for data in kind.read(opened, validate):
+            if is_first and (advice := markup_advice(data)):
+                tally.note("markup", advice)
+            is_first = False
             yield Block(file, kind, data, opened.skipped, opened.position)
         is_whole = status is not None and file.path is not None and stat.S_ISREG(status.st_mode)
         if status is not None and is_whole and not _is_same(status, os.fstat(raw.fileno())):

@@ -14,6 +14,7 @@ from w2v.errors import CorpusError
 
 STDIN = "-"
 _STDIN_NAME = "standard input"
+_CORPUS = 'a corpus is files, or lists of tokens such as [["hello", "world"]]'
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def find_files(sources: Sequence[str | os.PathLike[str]]) -> list[TextFile]:
     ----------
     sources : sequence of path-like
         Files, folders (searched to any depth, in sorted order, hidden files and folders left out), URLs,
-        and "-" for standard input.
+        and the str "-" for standard input.
 
     Raises
     ------
@@ -58,8 +59,25 @@ def find_files(sources: Sequence[str | os.PathLike[str]]) -> list[TextFile]:
     return [file for source in sources for file in _files_of(source)]
 
 
+def read_twice(files: Sequence[TextFile]) -> str | None:
+    """Say which file stands in a corpus more than once, under one name or several; None if none does."""
+    first: dict[tuple[int, int] | str, str] = {}
+    twice = []
+    for file in files:
+        status = None if file.path is None else file.path.stat()
+        key = file.name if status is None else (status.st_dev, status.st_ino)
+        if key not in first:
+            first[key] = file.name
+        else:
+            twice.append(f"{file.name} is the same as {first[key]}" if first[key] != file.name else file.name)
+    if not twice:
+        return None
+    more = f" (and {len(twice) - 1:,} more)" if len(twice) > 1 else ""
+    return f"the corpus has the same text more than once: {twice[0]}{more}"
+
+
 def _files_of(source: str | os.PathLike[str]) -> Iterator[TextFile]:
-    if os.fspath(source) == STDIN:
+    if source == STDIN:  # a path of this name is a file, as ./- is
         yield TextFile(_STDIN_NAME, None)
         return
     if isinstance(source, str) and is_url(source):
@@ -101,8 +119,8 @@ def _not_found(source: str | os.PathLike[str], error: Exception) -> Exception:
     if isinstance(error, OSError) and error.errno not in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR):
         return error
     if len(text) > 255 or "\n" in text or "\0" in text:
-        return CorpusError(
-            f"{text[:40]!r}... is no file name; a corpus is files, or lists of tokens such as "
-            '[["hello", "world"]]'
-        )
-    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
+        return CorpusError(f"{text[:40]!r}... is no file name; {_CORPUS}")
+    if isinstance(source, str) and len(text.split()) > 1:
+        return CorpusError(f"{text!r} is neither a file nor a folder; {_CORPUS}")
+    what = os.strerror(errno.ENOENT) + (f"; {_CORPUS}" if isinstance(source, str) else "")
+    return FileNotFoundError(errno.ENOENT, what, text)

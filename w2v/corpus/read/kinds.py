@@ -13,7 +13,6 @@ from w2v.corpus.read import records, wiki
 from w2v.corpus.read.opened_file import OpenedFile, Tally
 
 _PACKED = re.compile(r"\.(gz|bz2|xz|zst)$", re.IGNORECASE)
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,8 @@ class Kind:
     name : str
         As given to `--format`; also listed in `w2v.config.CORPUS_FORMATS`.
     detects : callable
-        Says whether a file is of this kind, by its unpacked beginning and the lower-case suffix of its name.
+        Says whether a file is of this kind, by its unpacked beginning (some kB, cut anywhere) and the
+        lower-case suffix of its name.
     read : callable
         Yields the text of an opened file in UTF-8, in blocks. Its second argument says whether the blocks
         must be valid UTF-8 already; only plain text may pass on what is not.
@@ -51,8 +51,10 @@ def kind_of(opened: OpenedFile) -> Kind:
     """Return the kind of a file: what the config's `format` says, or the first that its beginning fits."""
     if opened.config.format != "auto":
         return KINDS[opened.config.format]
-    start, suffix = opened.head.removeprefix(_BOM), _suffix(opened.name)
-    return next(kind for kind in KINDS.values() if kind.detects(start, suffix))
+    suffix = _suffix(opened.name)
+    return next(
+        kind for kind in KINDS.values() if any(kind.detects(start, suffix) for start in opened.starts)
+    )
 
 
 def _suffix(name: str) -> str:

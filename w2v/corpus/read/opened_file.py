@@ -10,6 +10,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, BinaryIO
 
 from w2v.config import CorpusConfig
@@ -40,6 +41,7 @@ class RecordError(Exception):
 
     def __init__(self, line: int | None, what: str) -> None:
         super().__init__(f" {what}" if line is None else f"{line}: {what}")
+        self.line, self.what = line, what
 
 
 @dataclass
@@ -49,10 +51,34 @@ class Tally:
     A status is None for what is not a regular file, and for a file that changed while it was read.
     """
 
+    file_name: str = ""
     bytes: int = 0
     replaced: int = 0
+    skipped: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     statuses: list[os.stat_result | None] = field(default_factory=list)
+    _notes: dict[str, str] = field(default_factory=dict)
+    _files_noted: dict[str, set[str]] = field(default_factory=dict)
+
+    def note(self, subject: str, text: str, line: int | None = None) -> None:
+        """Remember what looks wrong in the file that is being read; of each subject the first text."""
+        place = self.file_name if line is None else f"{self.file_name}:{line}"
+        self._notes.setdefault(subject, f"{place}: {text}")
+        self._files_noted.setdefault(subject, set()).add(self.file_name)
+
+    def skip(self, error: RecordError, n_records: int = 1) -> None:
+        """Count records that are left out."""
+        self.skipped += n_records
+        self.note("skipped", f"{error.what}; records like this are left out", error.line)
+
+    @property
+    def notes(self) -> list[str]:
+        """What looks wrong, a line each."""
+        more = {subject: len(names) - 1 for subject, names in self._files_noted.items()}
+        return [
+            text + (f" (the same in {more[subject]:,} more files)" if more[subject] else "")
+            for subject, text in self._notes.items()
+        ]
 
 
 class OpenedFile:
@@ -90,6 +116,16 @@ class OpenedFile:
         self.head = self._unread = _read_full(self._source, max(HEAD_BYTES, block_bytes))
         self.skipped = 0
 
+    @cached_property
+    def starts(self) -> list[bytes]:
+        """The first `HEAD_BYTES` as they are and, if another encoding than UTF-8 is set, as UTF-8."""
+        starts = [self.head[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8)]
+        if not _is_utf8(self.config):
+            with contextlib.suppress(UnicodeError):
+                text = codecs.getincrementaldecoder(self.config.encoding)("replace").decode(starts[0])
+                starts.append(text.removeprefix("\ufeff").encode(errors="replace"))
+        return starts
+
     @property
     def position(self) -> int:
         """Bytes on disk read so far; 0 where that cannot be known."""
@@ -114,22 +150,32 @@ class OpenedFile:
             False: UTF-8 may be passed on as it is; the caller checks that it is valid.
         """
         _refuse_other_kinds(self.head, self.packing, self.name)
-        is_utf8 = codecs.lookup(self.config.encoding).name in ("utf-8", "utf-8-sig")
+        is_utf8 = _is_utf8(self.config)
         if is_utf8:
             _refuse_other_unicode(self.head, self.name)
             self.skipped = len(codecs.BOM_UTF8) if self.head.startswith(codecs.BOM_UTF8) else 0
             self.read(self.skipped)
         passes = is_utf8 and self.config.errors == "strict" and not validate
         decoder = None if passes else _Decoder(self.name, self.config, self.tally, self.skipped)
-        data, is_first = self.read(self._block_bytes), True
-        while data or is_first:
-            text = data if decoder is None else decoder.decode(data)
-            if is_first:
-                _refuse_nul(text[:HEAD_BYTES], self.name)
-            yield text
-            data, is_first = self.read(self._block_bytes), False
-        if decoder is not None:
-            yield decoder.decode(b"", final=True)
+        position, is_last = self.skipped, False
+        while not is_last:
+            data = self.read(self._block_bytes)
+            is_last = not data
+            text = data if decoder is None else decoder.decode(data, final=is_last)
+            yield self._without_nul(text, position)
+            position += len(text)
+
+    def _without_nul(self, text: bytes, position: int) -> bytes:
+        """Treat a NUL as a byte that cannot be decoded, for it stands in no text."""
+        if (place := text.find(b"\0")) < 0:
+            return text
+        if self.config.errors == "strict":
+            raise CorpusError(
+                f"{self.name}: byte {position + place} is NUL, so this file is binary or damaged; if it is "
+                "UTF-16 text, pass --encoding utf-16-le or utf-16-be (or --errors replace)"
+            )
+        self.tally.replaced += text.count(b"\0")
+        return text.replace(b"\0", "\ufffd".encode())
 
 
 @contextlib.contextmanager
@@ -217,12 +263,8 @@ def _refuse_other_unicode(head: bytes, name: str) -> None:
             raise CorpusError(f"{name}: not UTF-8 but {encoding.upper()}; pass --encoding {encoding}")
 
 
-def _refuse_nul(head: bytes, name: str) -> None:
-    if (position := head.find(b"\0")) >= 0:
-        raise CorpusError(
-            f"{name}: byte {position} is NUL, so this is a binary file; if it is UTF-16 text, "
-            "pass --encoding utf-16-le or utf-16-be"
-        )
+def _is_utf8(config: CorpusConfig) -> bool:
+    return codecs.lookup(config.encoding).name in ("utf-8", "utf-8-sig")
 
 
 class _Decoder:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 from w2v.config import CorpusConfig
 from w2v.corpus.read.opened_file import HEAD_BYTES, OpenedFile, RecordError, Tally
@@ -17,9 +20,14 @@ from w2v.errors import MissingExtraError
 _MOST_LETTERS = 1 << 28
 _LETTERS_AT_ONCE = 1 << 20
 _ROWS_AT_ONCE = 256
+_RECORDS_COUNTED = 10_000
 _JSON_OBJECT = re.compile(rb'\s*\{\s*"')
 _JSON_ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+_LINE_END = re.compile("\r?\n|\r(?=[^\n])")
+
+Record: TypeAlias = "tuple[int, Any]"
+"""The number of a line or row, and the value of its field, or the `RecordError` that it is."""
 
 
 def begins_as_parquet(head: bytes, suffix: str) -> bool:
@@ -35,7 +43,7 @@ def begins_as_jsonl(head: bytes, suffix: str) -> bool:
     RecordError
         If it is a JSON array, which could not be read in parts.
     """
-    if suffix in ("jsonl", "ndjson") or _begins_with_object(head):
+    if suffix in ("jsonl", "ndjson") or _has_objects(head):
         return True
     if _JSON_ARRAY.match(head):
         raise RecordError(
@@ -46,14 +54,18 @@ def begins_as_jsonl(head: bytes, suffix: str) -> bool:
     return False
 
 
-def _begins_with_object(head: bytes) -> bool:
-    if not _JSON_OBJECT.match(head):
-        return False
-    line, newline, _ = head.lstrip().partition(b"\n")
-    if not newline and len(head) >= HEAD_BYTES:
+def _has_objects(head: bytes) -> bool:
+    """Say whether the first line or most lines are JSON objects: the first one may be broken."""
+    *lines, last = [line for line in head.split(b"\n") if line.strip()] or [b""]
+    if not lines and _JSON_OBJECT.match(last) and len(last) >= HEAD_BYTES // 2:
         return True  # the line is longer than the head
+    are_objects = list(map(_is_object, [*lines, last]))
+    return are_objects[0] or 2 * sum(are_objects) > len(lines) + are_objects[-1]
+
+
+def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
+        return _JSON_OBJECT.match(line) is not None and isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -68,13 +80,13 @@ def json_texts(parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iter
     config : CorpusConfig
         Its `field` names the text; with `sentences="none"` a record stays on one line.
     tally : Tally
-        Modified in place: lone surrogates that are replaced.
+        Modified in place: what is replaced or left out, and notes.
 
     Raises
     ------
     RecordError
     """
-    return _texts(_json_fields(_lines(parts), config.field), config, tally)
+    return _texts(_json_fields(_lines(parts), config.field, tally), config, tally)
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,7 @@ class Delimited:
 
     def texts(self, parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iterator[str]:
         """Yield the text of the records; see `json_texts`."""
-        return _texts(_delimited_fields(_lines(parts), config.field, self), config, tally)
+        return _texts(_delimited_fields(_lines(parts), config.field, self, tally), config, tally)
 
 
 CSV = Delimited("csv", ",;\t|", csv.QUOTE_MINIMAL)
@@ -113,9 +125,9 @@ def read_parquet(opened: OpenedFile, validate: bool) -> Iterator[bytes]:
         names = table.schema_arrow.names
         if field not in names:
             raise RecordError(None, _no_field(field, names))
+        _note_twice(names, field, opened.tally)
         values = enumerate(_parquet_values(table, field), 1)
-        texts = ((row, _as_text(value, row, field)) for row, value in values)
-        for text in _texts(texts, opened.config, opened.tally):
+        for text in _texts(values, opened.config, opened.tally):
             data = text.encode()
             opened.tally.bytes += len(data)
             yield data
@@ -127,13 +139,28 @@ def read_parquet(opened: OpenedFile, validate: bool) -> Iterator[bytes]:
 
 def _parquet_values(table: Any, field: str) -> Iterator[Any]:
     for batch in table.iter_batches(batch_size=_ROWS_AT_ONCE, columns=[field]):
-        yield from batch.column(0).to_pylist()
+        column = batch.column(0)
+        try:
+            yield from column.to_pylist()
+        except UnicodeDecodeError:  # nothing makes a writer of Parquet see to it that its strings are text
+            yield from column.cast(_binary_of(column.type)).to_pylist()
+
+
+def _binary_of(kind: Any) -> Any:
+    """Return the type of bytes that corresponds to a type of strings or of lists of strings."""
+    from pyarrow import binary, large_binary, large_list, list_, types
+
+    if types.is_large_list(kind):
+        return large_list(_binary_of(kind.value_type))
+    if types.is_list(kind) or types.is_fixed_size_list(kind):
+        return list_(_binary_of(kind.value_type))
+    return large_binary() if types.is_large_string(kind) else binary()
 
 
 def _lines(parts: Iterable[str]) -> Iterator[str]:
     """Cut into lines at line feeds only, which stay on them."""
     rest = ""
-    for part in parts:
+    for part in _newlines(parts):
         *lines, tail = part.split("\n")
         if lines:
             yield rest + lines[0] + "\n"
@@ -147,23 +174,53 @@ def _lines(parts: Iterable[str]) -> Iterator[str]:
         yield rest
 
 
-def _json_fields(lines: Iterable[str], field: str) -> Iterator[tuple[int, str]]:
+def _newlines(parts: Iterable[str]) -> Iterator[str]:
+    """Turn carriage returns into newlines where the first line ends in one alone, as on old Macs."""
+    parts, start = iter(parts), ""
+    for part in parts:
+        start += part
+        if _LINE_END.search(start) or len(start) > _LETTERS_AT_ONCE:
+            break
+    end = _LINE_END.search(start)
+    is_old = end is not None and end[0] == "\r"
+    for part in itertools.chain([start], parts):
+        yield part.replace("\r", "\n") if is_old else part
+
+
+def _json_fields(lines: Iterable[str], field: str, tally: Tally) -> Iterator[Record]:
+    names = {field, *field.split(".")}
+    quoted = [json.dumps(name, ensure_ascii=False) for name in names]
     for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
+        hook = None
+        if any(line.count(name) > 1 for name in quoted):
+            hook = partial(_object, names=names, number=number, tally=tally)
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=hook)
+            yield number, _look_up(record, field, number)
+        except RecordError as error:
+            yield number, error
         except (ValueError, RecursionError) as error:
-            raise RecordError(
-                number, f"not a JSON object a line ({error}); --format text reads it as it is"
-            ) from None
-        if not isinstance(record, dict):
-            raise RecordError(number, f"expected a JSON object, got {_named(record)}")
-        yield number, _as_text(_look_up(record, field, number), number, field)
+            message = f"not a JSON object a line ({error}); --format text reads it as it is"
+            yield number, RecordError(number, message)
 
 
-def _look_up(record: dict[str, Any], field: str, number: int) -> Any:
+def _object(pairs: list[tuple[str, Any]], names: set[str], number: int, tally: Tally) -> dict[str, Any]:
+    """Make an object as `json.loads` does, and note a name that stands in it twice."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        given = [name for name, _ in pairs]
+        for name in names:
+            if given.count(name) > 1:
+                tally.note("key", f"the key {name!r} stands twice in an object; the last one is read", number)
+    return made
+
+
+def _look_up(record: Any, field: str, number: int) -> Any:
     """Return a field; a name with dots that is no field itself goes down into nested objects."""
+    if not isinstance(record, dict):
+        raise RecordError(number, f"expected a JSON object, got {_named(record)}")
     if field in record:
         return record[field]
     value: Any = record
@@ -174,37 +231,70 @@ def _look_up(record: dict[str, Any], field: str, number: int) -> Any:
     return value
 
 
-def _as_text(value: Any, number: int, field: str) -> str:
+def _as_text(value: Any, number: int, config: CorpusConfig, tally: Tally) -> str:
     if isinstance(value, str):
         return value
     if value is None:
         return ""
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return " ".join(value)  # tokens
-    raise RecordError(number, f"expected text in {field!r}, got {_named(value)}")
+    if isinstance(value, bytes):
+        return _decoded(value, number, config, tally)
+    if isinstance(value, list) and all(isinstance(part, str | bytes) for part in value):
+        return " ".join(_as_text(part, number, config, tally) for part in value)  # tokens
+    if isinstance(value, RecordError):
+        raise value
+    raise RecordError(number, f"expected text in {config.field!r}, got {_named(value)}")
 
 
-def _delimited_fields(lines: Iterator[str], field: str, kind: Delimited) -> Iterator[tuple[int, str]]:
+def _decoded(data: bytes, number: int, config: CorpusConfig, tally: Tally) -> str:
+    """Decode a string of a Parquet file, which is UTF-8 if its writer saw to it."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        if config.errors == "strict":
+            what = f"not UTF-8 at byte {error.start} of the text; pass --errors replace"
+            raise RecordError(number, what) from None
+        text = data.decode(errors="replace")
+        tally.replaced += text.count("\ufffd") - data.count("\ufffd".encode())
+        return text
+
+
+def _delimited_fields(lines: Iterator[str], field: str, kind: Delimited, tally: Tally) -> Iterator[Record]:
     # The limit of csv is global and low; `_MOST_LETTERS` bounds the lines here.
     csv.field_size_limit(max(csv.field_size_limit(), min(_MOST_LETTERS, sys.maxsize)))
     header_line = next(lines, None)
     if header_line is None:
         return
     delimiter, header, column = _find_column(header_line, field, kind)
+    names = [name.strip() for name in header]
+    _note_twice(names, field, tally)
     rows = csv.reader(lines, delimiter=delimiter, quoting=kind.quoting, strict=True)
-    if not any(name.strip() == field for name in header):  # a number: there is no header line
+    if field not in names:  # a number: there is no header line
         yield 1, header[column]
-    try:
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise RecordError(
-                    rows.line_num + 1, f"expected {len(header)} columns as in the first line, got {len(row)}"
-                )
+    while (row := _next_row(rows, len(header), kind)) is not None:
+        if isinstance(row, RecordError):
+            yield rows.line_num + 1, row
+        elif row:
             yield rows.line_num + 1, row[column]
+
+
+def _next_row(rows: Any, n_columns: int, kind: Delimited) -> list[str] | RecordError | None:
+    """Return the next row of a csv.reader, or what is wrong with it; None at the end."""
+    try:
+        row: list[str] | None = next(rows, None)
     except csv.Error as error:
-        raise RecordError(rows.line_num + 1, f"not {kind.name.upper()} ({error})") from None
+        bad = RecordError(rows.line_num + 1, f"not {kind.name.upper()} ({error})")
+        if str(error) == "unexpected end of data":  # a quote that is not closed: the rest would be lost
+            raise bad from None
+        return bad
+    if row and len(row) != n_columns:
+        what = f"expected {n_columns} columns as in the first line, got {len(row)}"
+        return RecordError(rows.line_num + 1, what)
+    return row
+
+
+def _note_twice(names: list[str], field: str, tally: Tally) -> None:
+    if (n_columns := names.count(field)) > 1:
+        tally.note("column", f"{n_columns} columns have the name {field!r}; the first is read")
 
 
 def _find_column(line: str, field: str, kind: Delimited) -> tuple[str, list[str], int]:
@@ -226,29 +316,57 @@ def _find_column(line: str, field: str, kind: Delimited) -> tuple[str, list[str]
 
 
 def _as_lines(text: str, number: int, config: CorpusConfig, tally: Tally) -> str:
-    """End a record's text by a line break; JSON can escape lone surrogates, which no text can hold."""
-    if not text.isascii() and _SURROGATE.search(text):
+    """End a record's text by a line break; JSON can escape what no text can hold."""
+    if (not text.isascii() or "\0" in text) and (found := _NO_TEXT.search(text)):
         if config.errors == "strict":
-            raise RecordError(number, "a lone surrogate, which is no text; pass --errors replace")
-        text, n_replaced = _SURROGATE.subn("\ufffd", text)
+            what = "a NUL" if found[0] == "\0" else "a lone surrogate"
+            raise RecordError(number, f"{what}, which is no text; pass --errors replace")
+        text, n_replaced = _NO_TEXT.subn("\ufffd", text)
         tally.replaced += n_replaced
     if config.sentences == "none":
         text = " ".join(text.split("\n"))
     return f"{text}\n"
 
 
-def _texts(numbered: Iterable[tuple[int, str]], config: CorpusConfig, tally: Tally) -> Iterator[str]:
-    """Join the texts of records, which come with the number of their line, into blocks."""
+def _texts(records: Iterable[Record], config: CorpusConfig, tally: Tally) -> Iterator[str]:
+    """Join the texts of records into blocks; those that are bad are left out, or the first is an error."""
+
+    def as_lines(record: Record) -> str | RecordError:
+        number, value = record
+        try:
+            return _as_lines(_as_text(value, number, config, tally), number, config, tally)
+        except RecordError as error:
+            return error
+
+    records = iter(records)
     gathered: list[str] = []
     n_letters = 0
-    for number, text in numbered:
-        gathered.append(_as_lines(text, number, config, tally))
-        n_letters += len(gathered[-1])
+    for n_records, text in enumerate(map(as_lines, records), 1):
+        if isinstance(text, RecordError):
+            if not config.skip_bad_records:
+                raise _counted(text, n_records, map(as_lines, records))
+            tally.skip(text)
+            continue
+        gathered.append(text)
+        n_letters += len(text)
         if n_letters >= _LETTERS_AT_ONCE:
             yield "".join(gathered)
             gathered, n_letters = [], 0
     if gathered:
         yield "".join(gathered)
+
+
+def _counted(error: RecordError, n_records: int, more: Iterator[str | RecordError]) -> RecordError:
+    """Add to the first error how many of the records up to there, and of some thousand more, are bad."""
+    n_bad = 1
+    with suppress(Exception):  # the first error is the one to tell
+        for text in itertools.islice(more, _RECORDS_COUNTED):
+            n_records += 1
+            n_bad += isinstance(text, RecordError)
+    if n_bad == n_records:
+        return error
+    counted = f"{n_bad:,} of the first {n_records:,} records are bad; --skip-bad-records leaves them out"
+    return RecordError(error.line, f"{error.what} ({counted})")
 
 
 def _no_field(field: str, names: Iterable[Any]) -> str:

@@ -12,6 +12,7 @@ from w2v.corpus.read.opened_file import OpenedFile
 from w2v.errors import CorpusError
 
 _DUMP = re.compile(rb"\s*(<\?xml[^>]*>\s*)?<mediawiki\b")
+_ENCODING = re.compile(rb"\s*<\?xml[^>]*\bencoding\s*=\s*[\"']([^\"']*)")
 _ARTICLES = ("0",)
 _REDIRECT = re.compile(
     r"\s*#\s*(redirect|重定向|redirection|weiterleitung|перенаправление|転送|넘겨주기)", re.IGNORECASE
@@ -70,7 +71,14 @@ def read_pages(dump: OpenedFile, validate: bool) -> Iterator[bytes]:
                 yield text.encode()
     except ParseError as error:
         raise CorpusError(f"{dump.name}: not the XML of a MediaWiki dump ({error})") from None
-    except (AttributeError, ValueError, StopIteration) as error:
+    except (AttributeError, ValueError, StopIteration, LookupError) as error:
+        encoding = _ENCODING.match(dump.head)
+        if encoding is not None and isinstance(error, LookupError | ValueError):
+            named = encoding[1].decode(errors="replace")
+            raise CorpusError(
+                f"{dump.name}: cannot be read in the encoding {named!r} that its first line names ({error}); "
+                "convert the dump to UTF-8 first"
+            ) from None
         raise CorpusError(
             f"{dump.name}: a MediaWiki dump has pages with title, id and text ({error})"
         ) from None

@@ -17,7 +17,7 @@ _HAS_DIGIT = re.compile(r"\d").search
 _HAS_LETTER_OR_DIGIT = re.compile(r"[^\W_]").search
 
 
-def text_normalizer(config: CorpusConfig, *, lowercase: bool) -> Callable[[str], str] | None:
+def text_normalizer(config: CorpusConfig, *, s2t: bool, lowercase: bool) -> Callable[[str], str] | None:
     """Return a function that normalises a text: NFC or NFKC, then the Chinese script, then lower case.
 
     None if nothing is to be done. Line breaks stay where they are.
@@ -26,7 +26,7 @@ def text_normalizer(config: CorpusConfig, *, lowercase: bool) -> Callable[[str],
     if config.normalize != "none":
         form: Any = config.normalize.upper()
         steps.append(functools.partial(unicodedata.normalize, form))
-    if config.t2s or config.s2t:
+    if config.t2s or s2t:
         steps.append(_opencc("t2s" if config.t2s else "s2t").convert)
     if lowercase:
         steps.append(str.lower)
@@ -42,20 +42,23 @@ def text_normalizer(config: CorpusConfig, *, lowercase: bool) -> Callable[[str],
 
 
 def token_rule(
-    config: CorpusConfig, *, lowercase: bool, drop_punctuation: bool
+    config: CorpusConfig, *, s2t: bool, lowercase: bool, drop_punctuation: bool
 ) -> Callable[[str], str] | None:
     """Return a function from a token to what it becomes, "" to drop it; None if every token stays.
 
     Blank tokens are dropped by every rule.
     """
-    if config.numbers == "keep" and not lowercase and not drop_punctuation:
+    if config.numbers == "keep" and not (s2t or lowercase or drop_punctuation):
         return None
+    convert = _opencc("s2t").convert if s2t else None
 
     def rule(token: str) -> str:
         if drop_punctuation and is_punctuation(token):
             return ""
         if config.numbers != "keep" and _HAS_DIGIT(token) and _NUMBER.fullmatch(token):
             return "" if config.numbers == "drop" else _DIGIT.sub("0", token)
+        if convert is not None:
+            token = convert(token)
         return token.lower() if lowercase else token
 
     return rule

@@ -33,7 +33,8 @@ _NO_SPACES = (
 _CHARS = re.compile(rf"[{_NO_SPACES}][\u0300-\u036f\u0e31\u0e34-\u0e4e\u3099\u309a\u30fc]*|[^{_NO_SPACES}]+")
 _HAS_NO_SPACES = re.compile(f"[{_NO_SPACES}]").search
 _READING_FIELDS = ("normalize", "t2s", "s2t", "lowercase", "numbers")
-_USER_DICT_LINE = re.compile(r"(\S+)(?:\s+(\d+))?(?:\s+[A-Za-z]+)?")
+# Only in front of a frequency is a blank clearly part of the word.
+_USER_DICT_LINE = re.compile(r"(\S+(?=\s+[A-Za-z]+$|$)|.+?(?=\s+\d))(?:\s+(\d+))?(?:\s+[A-Za-z]+)?")
 
 
 Cut: TypeAlias = Callable[[Sequence[str]], Iterable[Iterable[str]]]
@@ -52,8 +53,9 @@ class Tokenizer(NamedTuple):
         Whether a white space always ends a token.
     splits_at_spaces : bool
         Whether the tokens are just what stands between white space.
-    lowercases_before : bool
-        Whether text is lower-cased before it is cut (otherwise the tokens are).
+    has_dictionary : bool
+        Whether words are looked up in a dictionary of simplified Chinese, which also has capitals, as in T恤.
+        So not the text is lower-cased or turned into traditional characters, but the tokens are.
     drops_punctuation : bool
         The default of `drop_punctuation`.
     runs_in_processes : bool
@@ -65,7 +67,7 @@ class Tokenizer(NamedTuple):
     make_cut: Callable[[CorpusConfig, Mapping[str, bytes]], Cut]
     is_local: bool = False
     splits_at_spaces: bool = False
-    lowercases_before: bool = True
+    has_dictionary: bool = False
     drops_punctuation: bool = False
     runs_in_processes: bool = True
     package: tuple[str, str | None] | None = None
@@ -106,6 +108,10 @@ def describe(config: CorpusConfig) -> dict[str, Any]:
         reading["user_dict_sha256"] = _digest(config.user_dict)
     if config.t2s or config.s2t:
         reading["opencc"] = opencc_version()
+    if config.s2t and tokenizer.has_dictionary:
+        reading["opencc"] += " after cutting"  # in version 0.1.0 before it
+    if not config.skip_bad_records:
+        del reading["skip_bad_records"]  # so that what version 0.1.0 has read is found in the cache
     if config.sentences == "split":
         reading["sentences_package"] = _package("sentencex")
     return reading
@@ -253,11 +259,18 @@ class Cutter:
     def __init__(self, config: CorpusConfig, files: Mapping[str, bytes] | None = None) -> None:
         self.tokenizer = tokenizer_of(config)
         self._cut = self.tokenizer.make_cut(config, files or {})
-        before = self.tokenizer.lowercases_before
+        after = self.tokenizer.has_dictionary
         drops = config.drop_punctuation
         drops = self.tokenizer.drops_punctuation if drops is None else drops
-        self.normalize = text_normalizer(config, lowercase=config.lowercase and before)
-        self.rule = token_rule(config, lowercase=config.lowercase and not before, drop_punctuation=drops)
+        self.normalize = text_normalizer(
+            config, s2t=config.s2t and not after, lowercase=config.lowercase and not after
+        )
+        self.rule = token_rule(
+            config,
+            s2t=config.s2t and after,
+            lowercase=config.lowercase and after,
+            drop_punctuation=drops,
+        )
 
     def cut(self, lines: Sequence[str]) -> Iterable[Iterable[str]]:
         """Cut lines into tokens to which `rule` has yet to be applied; blank ones may be among them."""
@@ -419,8 +432,7 @@ TOKENIZERS = {
     "whitespace": Tokenizer(_always(_cut_at_spaces), is_local=True, splits_at_spaces=True),
     "words": Tokenizer(_always(_cut_words), is_local=True, drops_punctuation=True, package=_UAX29),
     "chars": Tokenizer(_always(_cut_chars), is_local=True, drops_punctuation=True, package=_UAX29),
-    # Lower-casing comes after cutting, because the dictionary has capitals, as in T恤.
-    "jieba": Tokenizer(_jieba_cut, lowercases_before=False, drops_punctuation=True, package=("rjieba", "zh")),
+    "jieba": Tokenizer(_jieba_cut, has_dictionary=True, drops_punctuation=True, package=("rjieba", "zh")),
 }
 """All tokenizers that have a name; `w2v.config.TOKENIZERS` lists the names too."""
 _CALLABLE = Tokenizer(_callable_cut, runs_in_processes=False)
