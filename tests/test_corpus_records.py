@@ -149,6 +149,164 @@ def test_bad_csv(name: str, text: str, message: str, write: Write) -> None:
         read(write(name, text))
 
 
+def test_old_macs_line_ends(write: Write) -> None:
+    text = 'n,text\r1,a b\r2,"c\rd"\r'
+    assert read(write("a.csv", text)) == [["a", "b"], ["c"], ["d"]]
+    assert read(write("a.tsv", "text\tn\ra\t1\rb\t2")) == [["a"], ["b"]]
+    assert read(write("a.jsonl", '{"text": "a"}\r{"text": "b"}\r')) == [["a"], ["b"]]
+    assert read(write("b.csv", 'text\r\n"a\rb"\r\n')) == [["a", "b"]]  # here it is part of the text
+    for size in (1, 2, 7):
+        parts = [text[at : at + size] for at in range(0, len(text), size)]
+        assert "".join(CSV.texts(parts, CorpusConfig(), Tally())) == "a b\nc\nd\n"
+
+
+JSON_WITH_BAD = "".join(
+    ('{"body": "x"}' if number in (17, 300) else f'{{"text": "word{number}"}}') + "\n"
+    for number in range(1000)
+)
+
+
+def test_bad_records_are_counted_in_the_error(write: Write) -> None:
+    with pytest.raises(
+        CorpusError,
+        match=r"a\.jsonl:18: no field 'text', but body; .*\(2 of the first 1,000 records are bad; "
+        r"--skip-bad-records leaves them out\)$",
+    ):
+        read(write("a.jsonl", JSON_WITH_BAD))
+    with pytest.raises(CorpusError, match=r"a\.jsonl:1: no field 'body', but text; name .* --field$"):
+        read(write("a.jsonl", '{"text": "a"}\n' * 9), field="body")  # all of them: no advice to skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "n_bad"),
+    [
+        ("a.jsonl", JSON_WITH_BAD, 2),
+        ("a.jsonl", '{"text": "a"}\n{"text": "b\n[]\n{"text": 3}\n{"text": "\\u0000"}\n{"text": "c"}', 4),
+        ("a.txt", '"text": "cut"}\n{"text": "a"}\n{"text": "b"}\n', 1),
+        ("a.csv", 'n,text\n1,a\n2\n3,b,c\n4,"d"e\n5,f\n', 3),
+        ("a.tsv", "n\ttext\n1\ta\n2\n3\tb\tc\n5\tf\n", 2),
+    ],
+)
+def test_bad_records_can_be_left_out(
+    name: str, text: str, n_bad: int, write: Write, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    path = write(name, text)
+    n_good = len(encoded(path, skip_bad_records=True).offsets) - 1
+    config = CorpusConfig(skip_bad_records=True)
+    for from_cache in (False, True):
+        caplog.clear()
+        corpus = encode(path, corpus=config, vocab=ALL, cache_dir=tmp_path / "cache")
+        assert (corpus.report.skipped, corpus.report.from_cache) == (n_bad, from_cache)
+        assert corpus.n_sentences == n_good > 0
+        assert len(caplog.records) == 1
+        assert "records like this are left out" in caplog.text
+    assert corpus.reading["skip_bad_records"] is True
+    assert "skip_bad_records" not in encoded(write("b.txt", "a")).reading
+
+
+def test_a_quote_that_is_never_closed_is_no_bad_record(write: Write) -> None:
+    with pytest.raises(CorpusError, match="unexpected end of data"):
+        read(write("a.csv", 'n,text\n1,a\n2,"b\n' + "3,c\n" * 9), skip_bad_records=True)
+
+
+def test_only_bad_records(write: Write) -> None:
+    with pytest.raises(
+        CorpusError, match=r"no word .*2 records left out; .*a\.jsonl:1: no field 'text', but a;"
+    ):
+        read(write("a.jsonl", '{"a": 1}\n{"a": 2}\n'), skip_bad_records=True)
+
+
+def test_the_kind_is_told_from_the_decoded_text(write: Write) -> None:
+    lines = '{"text": "词 语"}\n{"text": "b"}\n'
+    for encoding in ("utf-16", "utf-16-le", "utf-32", "gb18030", "big5"):
+        data = lines.replace("词 语", "中 文").encode(encoding)
+        assert read(write("a.txt", data), encoding=encoding) == [["中", "文"], ["b"]]
+        assert read(write("b.txt", gzip.compress(data)), encoding=encoding) == [["中", "文"], ["b"]]
+    with pytest.raises(CorpusError, match="a JSON array"):
+        read(write("a.txt", '[{"text": "a"}]'.encode("utf-16")), encoding="utf-16")
+
+
+def test_json_lines_with_a_broken_first_line(write: Write) -> None:
+    good = '{"text": "a b"}\n'
+    for first in ('{"text": "cut\n', '"text": "cut"}\n', "\n# a comment\n"):
+        with pytest.raises(CorpusError, match=r"a\.txt:\d: not a JSON object a line"):
+            read(write("a.txt", first + good * 3))
+    assert read(write("a.txt", "plain words\nand more\n" + good)) == [
+        ["plain", "words"],
+        ["and", "more"],
+        ['{"text":', '"a', 'b"}'],
+    ]
+
+
+def test_nul_is_no_text_wherever_it_stands(write: Write, tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    good = "a good line\n" * 3000
+    for place in (0, 5, 12_000):
+        text = good[:place] + "\0" * 65_536 + good[place:]
+        for config in ({}, {"tokenizer": "words"}, {"encoding": "latin-1"}, {"encoding": "utf-16"}):
+            data = text.encode(str(config.get("encoding", "utf-8")))
+            with pytest.raises(CorpusError, match=rf"a\.txt: byte {place} is NUL, so this file is binary"):
+                read(write("a.txt", data), **config)
+        path = write("a.txt", text)
+        assert encoded(path, errors="replace").report.replaced == 65_536
+        words = [word for line in read(path, errors="replace", tokenizer="words") for word in line]
+        assert [word for word in words if word != "\ufffd"] == ["a", "good", "line"] * 3000 or place == 5
+    records = {"a.jsonl": '{"text": "a\\u0000b"}', "a.parquet": ""}
+    parquet.write_table(pyarrow.table({"text": ["a\0b"]}), tmp_path / "a.parquet")
+    for name, line in records.items():
+        path = write(name, line) if line else tmp_path / name
+        with pytest.raises(CorpusError, match=rf"{name}:1: a NUL, which is no text; pass --errors replace"):
+            read(path)
+        assert read(path, errors="replace") == [["a\ufffdb"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "note"),
+    [
+        ("a.csv", "text,n,text\na,1,b\n", "a.csv: 2 columns have the name 'text'; the first is read"),
+        ("a.tsv", "text\ttext \na\tb\n", "a.tsv: 2 columns have the name 'text'"),
+        (
+            "a.jsonl",
+            '{"text": "b", "text": "a"}',
+            "a.jsonl:1: the key 'text' stands twice in an object; the last",
+        ),
+        ("a.jsonl", '{"text": "a", "n": {"text": "text"}}', ""),
+        ("a.txt", '<doc id="1" url="x" title="T">\na\n</doc>\n', "looks like output of wikiextractor"),
+        ("a.html", "<!DOCTYPE html>\n<html><p> a </p></html>", "a.html: has tags in its text (</p> </html>)"),
+        (
+            "a.jsonl",
+            '{"text": "' + "<p class='x'> a </p> " * 9 + '"}',
+            "take the text out of the markup first",
+        ),
+        ("a.txt", "<s> a <unk> b </s>\n" * 9, ""),
+    ],
+)
+def test_what_looks_wrong_is_said(
+    name: str, text: str, note: str, write: Write, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    path = write(name, text)
+    for tokenizer in ("words", "words", "whitespace"):
+        caplog.clear()
+        config = CorpusConfig(tokenizer=tokenizer)
+        corpus = encode(path, corpus=config, vocab=ALL, cache_dir=tmp_path / "cache")
+        assert len(corpus.report.notes) == bool(note)
+        assert note in caplog.text
+        assert len([line for line in caplog.records if line.levelname == "WARNING"]) == bool(note)
+    assert "a" in corpus.vocab
+
+
+def test_a_note_on_many_files_is_one_line(
+    write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(3):
+        write(f"{number}.html", "<html><p>a</p></html>")
+    read(tmp_path)
+    assert "0.html: has tags in its text (</p> </html>)" in caplog.text
+    assert "(the same in 2 more files)" in caplog.text
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)))
 def test_what_csv_and_json_write_comes_back(texts: list[str]) -> None:
     import csv
@@ -188,6 +346,35 @@ def test_parquet(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"PAR1 and so on"))
     with pytest.raises(CorpusError, match=r"must be a file on disk that is not packed"):
         read(path)
+
+
+def test_strings_of_parquet_need_not_be_text(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    data = [b"fine", b"a \xff\xfe b", "世 界".encode(), None]
+    strings = pyarrow.array(data, pyarrow.binary()).view(pyarrow.string())
+    large = pyarrow.array(data, pyarrow.large_binary()).view(pyarrow.large_string())
+    offsets = pyarrow.array([0, 1, 2, 4], pyarrow.int32())
+    lists = pyarrow.ListArray.from_arrays(offsets, strings.fill_null("x"))
+    path = tmp_path / "data"
+    replaced = [["fine"], ["a", "\ufffd\ufffd", "b"], ["世", "界"]]
+    for column in (strings, large, lists, strings.dictionary_encode()):
+        parquet.write_table(pyarrow.table({"text": column}), path)
+        with pytest.raises(
+            CorpusError, match=r"data:2: not UTF-8 at byte 2 of the text; pass --errors replace"
+        ):
+            read(path)
+        corpus = encoded(path, errors="replace")
+        assert corpus.report.replaced == 2
+        expected = [*replaced[:2], ["世", "界", "x"]] if column is lists else replaced
+        assert read(path, errors="replace") == expected
+        assert [line[0] for line in read(path, skip_bad_records=True)] == ["fine", "世"]
+    table = pyarrow.Table.from_arrays([strings, large], names=["text", "text"])
+    parquet.write_table(table, path)
+    assert encoded(path, errors="replace").report.notes == [
+        f"{path}: 2 columns have the name 'text'; the first is read"
+    ]
 
 
 def test_a_mixed_folder_is_one_corpus(write: Write, tmp_path: Path) -> None:
@@ -285,6 +472,19 @@ def test_a_guess_from_the_middle_of_a_text(encoding: str, newline: str) -> None:
     assert guess_encoding("这".encode("gbk") * 3) in ("gb18030", "big5", None)
 
 
+@pytest.mark.parametrize("tokenizer", [None, "words"])
+@pytest.mark.parametrize("text", [CHINESE.strip(), "中文", "plain words " * 2000 + "caf\u00e9", "a 世"])
+def test_utf8_cut_in_its_last_character_is_no_other_encoding(
+    text: str, tokenizer: str | None, write: Write
+) -> None:
+    for n_cut in range(1, len(text[-1].encode())):
+        path = write("corpus.txt", text.encode()[:-n_cut])
+        if text == "a 世" and n_cut == 2:
+            continue  # one byte: it may be Latin-1
+        with pytest.raises(CorpusError, match="the text ends inside a character: is the file complete"):
+            read(path, tokenizer=tokenizer)
+
+
 def test_damaged_utf8_is_no_other_encoding(write: Write) -> None:
     data = CHINESE.encode() + b"\xed\xa0\x80 \n"
     assert guess_encoding(data) is None
@@ -297,6 +497,17 @@ def warnings_of(caplog: pytest.LogCaptureFixture, source: Path, **config: Any) -
     with caplog.at_level(logging.WARNING):
         encoded(source, **config)
     return caplog.text
+
+
+def test_traditional_text_is_noticed_where_the_dictionary_is_simplified(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("rjieba")
+    path = write("zh.txt", TRADITIONAL)
+    assert "with --t2s" in warnings_of(caplog, path, tokenizer="jieba")
+    assert warnings_of(caplog, path, tokenizer="jieba", t2s=True) == ""
+    assert warnings_of(caplog, path, tokenizer="chars") == ""
+    assert warnings_of(caplog, write("zh.txt", CHINESE), tokenizer="jieba") == ""
 
 
 def test_text_that_was_never_cut_is_noticed(write: Write, caplog: pytest.LogCaptureFixture) -> None:

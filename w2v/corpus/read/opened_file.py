@@ -275,6 +275,7 @@ class _Decoder:
         self._decoder = codecs.getincrementaldecoder(config.encoding)(errors)
         self._name, self._encoding, self._tally = name, config.encoding, tally
         self._n_bytes, self._n_lines, self._is_first = skipped, 0, True
+        self._last = b""
 
     def decode(self, data: bytes, *, final: bool = False) -> bytes:
         state = self._decoder.getstate()
@@ -284,7 +285,7 @@ class _Decoder:
             self._tally.replaced += _replaced.count
             if self._is_first and text:
                 text, self._is_first = text.removeprefix("\ufeff"), False
-            self._n_bytes += len(data)
+            self._n_bytes, self._last = self._n_bytes + len(data), data
             self._n_lines += text.count("\n")
             return text.encode()
         except UnicodeDecodeError as error:
@@ -304,9 +305,10 @@ class _Decoder:
         with contextlib.suppress(UnicodeError):
             self._decoder.setstate(state)
             self._n_lines += self._decoder.decode(data[: max(error.start - pending, 0)]).count("\n")
+        around = self._last[: len(self._last) - pending][-HEAD_BYTES:] + error.object
         return CorpusError(
             f"{self._name}:{self._n_lines + 1}: not {self._encoding} at byte {position} of the text "
-            f"({error.reason}); {encoding_advice(error.object[max(error.start - HEAD_BYTES, 0) :])}"
+            f"({error.reason}); {encoding_advice(around[max(error.start - HEAD_BYTES, 0) :])}"
         )
 
 
