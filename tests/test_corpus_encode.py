@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from gensim.models.word2vec import LineSentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import w2v
+from w2v.cli import cli
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import EncodedCorpus, encode
 from w2v.corpus.ids.build_corpus import encode_source
@@ -137,6 +140,38 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "missing")
 
 
+def test_a_missing_name_says_what_a_corpus_is(tmp_path: Path) -> None:
+    for name in ("我们正在研究", "corpus", str(tmp_path / "missing")):
+        with pytest.raises(FileNotFoundError, match=r"a corpus is files, or lists of tokens such as \[\["):
+            encode(name)
+
+
+def test_a_file_named_as_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(write(tmp_path, **{"-": "to be"}))
+    for source in (Path("-"), "./-", str(tmp_path / "-"), tmp_path):
+        assert decoded(encode(source, vocab=ALL)) == [["to", "be"]]
+    done = CliRunner().invoke(cli, ["vocab", "./-", "--min-count", "1"], input="standard input")
+    assert done.stdout == "to\t1\nbe\t1\n"
+    done = CliRunner().invoke(cli, ["vocab", "no-", "-", "--min-count", "1"], input="standard input")
+    assert done.exit_code == 1  # and not the file "no-"
+
+
+@pytest.mark.parametrize("again", ["a", "link", "hard", "folder", "folder/../a"])
+def test_the_same_text_twice_is_said(again: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(tmp_path, **{"a": "to be", "other/b": "to be"})
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").symlink_to(tmp_path / "a")
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    (tmp_path / "hard").hardlink_to(tmp_path / "a")
+    assert encode([tmp_path / "a", tmp_path / "other"], vocab=ALL).n_sentences == 2
+    assert caplog.text == ""
+    for _ in range(2):
+        caplog.clear()
+        assert encode([tmp_path / "a", tmp_path / again], vocab=ALL).n_sentences == 2
+        assert "the corpus has the same text more than once" in caplog.text
+        assert str(tmp_path / "a") in caplog.text
+
+
 def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="no files but hidden ones"):
         encode(tmp_path)
@@ -207,6 +242,30 @@ def test_a_given_vocabulary_keeps_its_order(tmp_path: Path) -> None:
         encode(path, vocab=Vocab(("nothing",), np.zeros(1, np.int64)))
 
 
+def test_words_that_the_corpus_lacks_are_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path, a="d c c b\nb b x") / "a"
+    for source in (path, path, [["c", "b"]]):
+        caplog.clear()
+        encode(source, vocab=Vocab(("c", "absent", "b", "too"), np.zeros(4, np.int64)))
+        assert (
+            "2 of the 4 words of the given vocabulary are not in the corpus, such as 'absent'" in caplog.text
+        )
+    caplog.clear()
+    encode(path, vocab=Vocab(("c", "b"), np.zeros(2, np.int64)))
+    assert caplog.text == ""
+
+
+def test_a_vocabulary_without_words_is_not_none(tmp_path: Path) -> None:
+    path = write(tmp_path, a="d c c b\nb b x", words="") / "a"
+    nothing = Vocab((), np.zeros(0, np.int64))
+    with pytest.raises(CorpusError, match="there are no words in the given vocabulary"):
+        encode(path, vocab=nothing)
+    with pytest.raises(CorpusError, match="there are no words in the given vocabulary"):
+        w2v.train(path, vocab=nothing)
+    done = CliRunner().invoke(cli, ["vocab", str(path), "--vocab", str(tmp_path / "words")])
+    assert (done.exit_code, "no words" in done.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
@@ -232,6 +291,10 @@ def test_a_given_vocabulary_keeps_its_order(tmp_path: Path) -> None:
         (iter(()), r"no words"),
         ("some text\nof two lines", r"is no file name; .*\[\["),
         ("word " * 2000, r"is no file name"),
+        ("some text", r"'some text' is neither a file nor a folder; .*\[\["),
+        ("a\0b", r"'a\\x00b'\.\.\. is no file name"),
+        (["a\0b"], r"'a\\x00b' is neither a file nor a folder"),
+        (Path("a\0b"), r"is no file name"),
     ],
 )
 def test_what_is_no_corpus_is_refused(source: Any, message: str) -> None:
@@ -311,6 +374,41 @@ def test_errors_name_file_line_and_byte(tmp_path: Path) -> None:
         "twé",
         "café",
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 10**400}, "alpha must be at most 10; got 1000"),
+        ({"alpha": -(10**5000)}, "alpha must be greater than 0; got a number of thousands of digits"),
+        ({"min_count": 10**400}, "min_count must be a number of 64 bits; got 10000"),
+        ({"max_vocab": 2**63}, "max_vocab must be a number of 64 bits"),
+        ({"phrase_threshold": 10**400}, "phrase_threshold must be a number of 64 bits"),
+        ({"phrase_threshold": 1e400}, "phrase_threshold must be finite"),
+        ({"phrase_min_count": 1.5}, "phrase_min_count must be a number of type int"),
+        ({"field": 5}, "field must be a str; got 5"),
+        ({"field": "\udcff"}, r"field must be text; got '\\udcff'"),
+        ({"language": "\udcff"}, "language must be text"),
+        ({"language": "a\0"}, "language must be text"),
+        ({"phrase_delimiter": "\udcff"}, "phrase_delimiter must be text"),
+        ({"phrase_connectors": "a\0b"}, "phrase_connectors must be text"),
+        ({"user_dict": "a\0b", "tokenizer": "jieba"}, "user_dict must be text"),
+        ({"tokenizer": "a\0.json"}, "tokenizer must be one of"),
+        ({"phrase_scoring": "npmi"}, "npmi scores lie between -1 and 1, .*; got 10"),
+        ({"phrase_scoring": "npmi", "phrase_threshold": 1}, "npmi scores lie between -1 and 1"),
+        ({"phrase_scoring": "npmi", "phrase_threshold": -1.0}, "npmi scores lie between -1 and 1"),
+        ({"phrase_threshold": 0}, "phrase_threshold must be greater than 0 for the default scoring"),
+        ({"phrase_threshold": -0.5}, "phrase_threshold must be greater than 0 for the default scoring"),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        w2v.train(SENTENCES, **settings)
+
+
+def test_a_cache_folder_that_is_no_path() -> None:
+    with pytest.raises(ConfigError, match="cache_dir must be a path"):
+        encode(SENTENCES, cache_dir="a\0b")
 
 
 def test_unknown_settings_are_refused() -> None:

@@ -127,6 +127,8 @@ def test_jieba(tmp_path: Path) -> None:
     words.write_text("\ufeff来到北京 99999 n\n\n妄想女友\n")
     assert "来到北京" in cut(text, tokenizer="jieba", user_dict=str(words))
     assert "妄想女友" in cut("他的妄想女友是谁", tokenizer="jieba", user_dict=str(words))
+    words.write_text("Edu Trust认证 2000\n妄想女友 9999 n\n来到北京\n清华 大学 8 nt\n")
+    assert "妄想女友" in cut("他的妄想女友是谁", tokenizer="jieba", user_dict=str(words))
     words.write_text("好 的 字 典 错 误\n")
     with pytest.raises(CorpusError, match=r"dict\.txt:1: expected word, frequency, tag"):
         cut(text, tokenizer="jieba", user_dict=str(words))
@@ -141,6 +143,20 @@ def test_scripts() -> None:
     assert cut("汉语 头发", s2t=True) == ["漢語", "頭髮"]
     with pytest.raises(ConfigError, match="opposites"):
         CorpusConfig(t2s=True, s2t=True)
+
+
+def test_jieba_cuts_before_it_writes_in_traditional_characters(tmp_path: Path) -> None:
+    pytest.importorskip("rjieba")
+    pytest.importorskip("opencc")
+    text = "我们正在研究自然语言处理技术"
+    cut_first = cut("".join(text), tokenizer="jieba", s2t=True)
+    assert cut_first == ["我們", "正在", "研究", "自然語言", "處理", "技術"]
+    assert cut("T恤和头发", tokenizer="jieba", s2t=True, lowercase=True) == ["t恤", "和", "頭髮"]
+    assert cut("臺灣的漢語詞彙", tokenizer="jieba", t2s=True) == ["台湾", "的", "汉语", "词汇"]
+    assert cut("头发", tokenizer="chars", s2t=True) == ["頭", "髮"]
+    readings = [reading_of(tokenizer=name, s2t=True)["opencc"] for name in ("jieba", "chars")]
+    assert readings[0] != readings[1]  # what was read before this order is not found in the cache
+    assert make_cutter(Reading(reading_of(tokenizer="jieba", s2t=True)))(text) == cut_first
 
 
 @pytest.fixture

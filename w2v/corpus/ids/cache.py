@@ -28,6 +28,7 @@ import platformdirs
 from w2v.corpus.ids.cache_entry import FORMAT_VERSION, Entry, open_entry, read_meta
 from w2v.corpus.ids.encoded_corpus import CorpusReport
 from w2v.corpus.read.files import TextFile
+from w2v.errors import ConfigError
 from w2v.files.atomic import new_file
 from w2v.files.json_objects import BROKEN
 from w2v.files.temporary import new_name, remove_leftovers, temporary_folder
@@ -214,6 +215,8 @@ def open_cache(cache_dir: str | os.PathLike[str] | None, *, keep: bool = True) -
     """
     if not keep:
         return Cache(None)
+    if cache_dir is not None and "\0" in os.fsdecode(cache_dir):
+        raise ConfigError(f"cache_dir must be a path; got {cache_dir!r}")
     base = platformdirs.user_cache_path("w2v") if cache_dir is None else Path(cache_dir)
     root = base / f"corpus-{FORMAT_VERSION}"
     try:
