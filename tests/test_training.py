@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gensim.test.utils import common_texts as COMMON_TEXTS
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -156,6 +157,31 @@ def test_nothing_to_train_is_an_error_with_numbers(sentences: list[list[str]]) -
     """Case 7."""
     with pytest.raises(CorpusError, match=r"nothing to train: no sentence keeps two .*--min-count"):
         w2v.train(sentences, min_count=1, vector_size=16)
+
+
+@pytest.mark.parametrize("sentences", [COMMON_TEXTS, COMMON_TEXTS * 5], ids=["once", "five times"])
+def test_an_epoch_without_a_pair_ends_no_run(sentences: list[list[str]], tmp_path: Path) -> None:
+    """Subsampling at 1e-3 leaves few words of so small a corpus: in some epochs no two in a sentence."""
+    model = w2v.train(sentences, min_count=1, epochs=30, workers=1, vector_size=8)
+    assert model.training is not None
+    empty = [report.pairs == 0 for report in model.training.epochs]
+    assert len(empty) == 30
+    assert any(empty) or sentences is not COMMON_TEXTS
+    assert not all(empty)
+    assert [math.isnan(loss) for loss in model.training.loss] == empty
+    assert np.isfinite(model.vectors).all()
+    model.save(tmp_path / "model")
+    assert "NaN" not in (tmp_path / "model" / "training.jsonl").read_text()
+    again = w2v.load(tmp_path / "model").training
+    assert again is not None
+    assert [math.isnan(loss) for loss in again.loss] == empty
+
+
+def test_no_epoch_with_a_pair_is_an_error_at_the_end() -> None:
+    reports: list[Any] = []
+    with pytest.raises(CorpusError, match="nothing to train"):
+        w2v.train([["a", "b"]], min_count=1, sample=1e-9, epochs=5, vector_size=8, on_report=reports.append)
+    assert len(reports) == 4
 
 
 def test_one_word_only_gives_finite_vectors() -> None:

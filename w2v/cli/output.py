@@ -54,9 +54,9 @@ def print_table(
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document: letters as they are, lone surrogates escaped, NaN and infinity as null."""
+    """Print one JSON document in UTF-8: lone surrogates are escaped, NaN and infinity are null."""
     text = json.dumps(_without_nan(value), ensure_ascii=False, indent=2, allow_nan=False)
-    click.echo(text.encode(errors="backslashreplace").decode())
+    click.echo(text.encode(errors="backslashreplace"))
 
 
 def _without_nan(value: Any) -> Any:
