@@ -329,9 +329,12 @@ def test_every_job_is_done_once_whatever_the_threads(planted: EncodedCorpus) -> 
     config = settings(workers=16, kernel="exact").resolved(planted.n_tokens)
     engine = HogwildEngine.prepare(planted, config, fresh(planted), schedule)
     seen: list[Totals] = []
-    totals = engine.run(schedule.jobs(0, 0, schedule.n_jobs), Totals(5, 6, 7), seen.append)
-    assert totals.tokens == 5 + planted.n_tokens
-    assert seen[-1] == totals
+    work = engine.new_round(schedule.jobs(0, 0, schedule.n_jobs), Totals(5, 6, 7))
+    engine.run(work, seen.append)
+    assert work.totals.tokens == 5 + planted.n_tokens
+    assert work.n_taken == schedule.n_jobs
+    assert not work.is_running
+    assert seen[-1] == work.totals
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,16 @@
 """One round of jobs on this machine's cores: each thread takes the next job, and all change the same weights.
 
 Another engine (one that adds the changes of a round in job order, or one for several machines) has the same
-two parts: `jobs_a_round`, and `run`, after which the weights hold all that the round's jobs have learnt.
+parts: `jobs_a_round`, `new_round`, and `run`, after which the weights hold all that the round's jobs have
+learnt.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -56,6 +58,60 @@ class NonFiniteLossError(ArithmeticError):
         self.alpha = alpha
 
 
+class Round:
+    """The jobs of a round: each is given to one thread, in order.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+    totals : Totals
+        Of the epoch so far. One thread adds the jobs to them one by one, so the sums do not depend on where
+        an epoch is cut into rounds.
+    n_threads : int
+
+    Attributes
+    ----------
+    n_taken : int
+        Jobs that were given away. When the round does not run, all of them are done.
+    threads : list of Future
+    seconds : float
+        Wall time.
+    sums : ndarray of float64, shape (n_threads, 3)
+        Totals; each thread adds to its own row.
+    """
+
+    def __init__(self, jobs: Iterable[Job], totals: Totals, n_threads: int) -> None:
+        self.n_taken = 0
+        self.threads: list[Future[None]] = []
+        self.seconds = 0.0
+        self.sums = np.zeros((n_threads, len(totals)))
+        self.sums[0] = totals
+        self._jobs = iter(jobs)
+        self._lock = threading.Lock()
+
+    def take(self) -> Job | None:
+        """Return the next job, or None if there is none."""
+        with self._lock:
+            job = next(self._jobs, None)
+            self.n_taken += job is not None
+            return job
+
+    def close(self) -> None:
+        """Give no more jobs."""
+        with self._lock:
+            self._jobs = iter(())
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a thread may be at work."""
+        return not all(thread.done() for thread in self.threads)
+
+    @property
+    def totals(self) -> Totals:
+        """Of the epoch, with what this round has trained so far."""
+        return Totals(*self.sums.sum(axis=0).tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class HogwildEngine:
     """Threads that add to the weights without locks; see `w2v.training.cpu.block_kernels` for the races.
@@ -99,69 +155,44 @@ class HogwildEngine:
         """Jobs that make up a round, unless the epoch ends before."""
         return _JOBS_A_ROUND * len(self.scratches)
 
-    def run(self, jobs: Sequence[Job], totals: Totals, watch: Callable[[Totals], None]) -> Totals:
+    def new_round(self, jobs: Iterable[Job], totals: Totals) -> Round:
+        """Return a round of jobs for these threads."""
+        return Round(jobs, totals, len(self.scratches))
+
+    def run(self, work: Round, watch: Callable[[Totals], None]) -> None:
         """Train a round of jobs.
 
         Parameters
         ----------
-        jobs : sequence of Job
-            Handed out in this order.
-        totals : Totals
-            Of the epoch so far. One thread adds the jobs to them one by one, so the sums do not depend on
-            where an epoch is cut into rounds.
+        work : Round
+            Modified in place: after this, also on an error, it says which jobs were done and what they
+            trained.
         watch : callable
             Called with the totals about ten times a second and at the end, from the calling thread. If it
             raises, or on Ctrl-C, threads end after the job that they are at.
-
-        Returns
-        -------
-        Totals
-            Of the epoch, with this round.
 
         Raises
         ------
         NonFiniteLossError
         """
-        sums = np.zeros((len(self.scratches), len(totals)))  # each thread adds to its own row
-        sums[0] = totals
-        queue = _JobQueue(jobs)
-        with ThreadPoolExecutor(len(sums), thread_name_prefix="w2v") as pool:
-            threads = [
-                pool.submit(self._work, queue, scratch, own)
-                for scratch, own in zip(self.scratches, sums, strict=True)
-            ]
+        started = time.perf_counter()
+        with ThreadPoolExecutor(len(self.scratches), thread_name_prefix="w2v") as pool:
             try:
-                _watch(threads, lambda: watch(Totals(*sums.sum(axis=0).tolist())))
+                for scratch, sums in zip(self.scratches, work.sums, strict=True):
+                    work.threads.append(pool.submit(self._work, work, scratch, sums))
+                _watch(work.threads, lambda: watch(work.totals))
             finally:
-                queue.close()
-                wait(threads)
-        return Totals(*sums.sum(axis=0).tolist())
+                work.close()
+                wait(work.threads)
+                work.seconds = time.perf_counter() - started
 
-    def _work(self, queue: _JobQueue, scratch: Scratch, sums: NDArray[np.float64]) -> None:
+    def _work(self, work: Round, scratch: Scratch, sums: NDArray[np.float64]) -> None:
         """Do jobs until there are none."""
-        while (job := queue.take()) is not None:
+        while (job := work.take()) is not None:
             _, pairs, loss = self.kernel(self.tables, self.settings, self.layout, scratch, job)
             sums += (job.stop - job.start, pairs, loss)
             if not math.isfinite(loss):
                 raise NonFiniteLossError(job.alpha_start)
-
-
-class _JobQueue:
-    """Gives every job to one thread."""
-
-    def __init__(self, jobs: Iterable[Job]) -> None:
-        self._jobs = iter(jobs)
-        self._lock = threading.Lock()
-
-    def take(self) -> Job | None:
-        """Return the next job, or None if there is none."""
-        with self._lock:
-            return next(self._jobs, None)
-
-    def close(self) -> None:
-        """Give no more jobs."""
-        with self._lock:
-            self._jobs = iter(())
 
 
 def _watch(threads: list[Future[None]], tell: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import cast
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from w2v.config import TrainConfig
 from w2v.corpus.ids.encoded_corpus import EncodedCorpus
 from w2v.errors import ConfigError, CorpusError, TrainingError
-from w2v.training.engine import NO_TOTALS, HogwildEngine, NonFiniteLossError, Totals
+from w2v.training.engine import NO_TOTALS, HogwildEngine, NonFiniteLossError, Round, Totals
 from w2v.training.jobs import Schedule
 from w2v.training.weights import Weights
 from w2v.vectors.training_report import EpochReport, TrainingReport
@@ -58,7 +58,16 @@ class RunState:
 
 ProgressCallback = Callable[[TrainingProgress], None]
 ReportCallback = Callable[[EpochReport], None]
-RoundCallback = Callable[[RunState, Weights], None]
+RoundCallback = Callable[[RunState, Weights], "bool | None"]
+
+
+class RunStoppedError(KeyboardInterrupt):
+    """Ctrl-C, when all threads had ended: the run can go on from this state and these weights."""
+
+    def __init__(self, state: RunState, weights: Weights) -> None:
+        super().__init__()
+        self.state = state
+        self.weights = weights
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,8 @@ def train_weights(
         run had not been stopped.
     after_round : callable, optional
         Called with the `RunState` and the weights after each round, when no thread is at work: the place for
-        a checkpoint, or for an exchange with other machines. It may change the weights in place.
+        a checkpoint, or for an exchange with other machines. It may change the weights in place. If it
+        returns something true, the run ends there.
     on_progress : callable, optional
         Called with a `TrainingProgress` about ten times a second, from the calling thread.
     on_report : callable, optional
@@ -107,15 +117,27 @@ def train_weights(
         If in no epoch a sentence keeps two words, so that there is nothing to train.
     TrainingError
         If training diverges: weights that are not finite or absurdly large, a loss above the untrained one.
+    RunStoppedError
+        On Ctrl-C.
     """
     run = _TrainingRun.prepare(corpus, config.resolved(corpus.n_tokens), weights)
     state = start or RunState()
-    while state.epoch < run.epochs:
-        state = run.do_round(state, on_progress)
-        if state.next_job == 0 and on_report is not None:
-            on_report(state.reports[-1])
-        if after_round is not None:
-            after_round(state, run.weights)
+    last: tuple[RunState, Round] | None = None  # assigned in one step: Ctrl-C may come between any two
+    try:
+        while state.epoch < run.epochs:
+            last = state, run.next_round(state)
+            run.do_round(*last, on_progress)
+            state = run.state_after(*last)
+            if state.next_job == 0 and on_report is not None:
+                on_report(state.reports[-1])
+            if after_round is not None and after_round(state, run.weights):
+                break
+    except KeyboardInterrupt as interrupt:
+        if last is not None:
+            if last[1].is_running or not math.isfinite(last[1].totals.loss):  # nothing that could go on
+                raise
+            state = run.state_after(*last)
+        raise RunStoppedError(state, run.weights) from interrupt
     return TrainedWeights(*run.weights.pack(), TrainingReport(state.reports))
 
 
@@ -150,22 +172,27 @@ class _TrainingRun:
         """Passes over the corpus."""
         return cast(int, self.config.epochs)
 
-    def do_round(self, state: RunState, on_progress: ProgressCallback | None) -> RunState:
-        """Train the next round and return where the run stands then."""
+    def next_round(self, state: RunState) -> Round:
+        """Return the jobs that follow a state."""
+        end = min(state.next_job + self.engine.jobs_a_round, self.schedule.n_jobs)
+        return self.engine.new_round(self.schedule.jobs(state.epoch, state.next_job, end), state.totals)
+
+    def do_round(self, state: RunState, work: Round, on_progress: ProgressCallback | None) -> None:
+        """Train a round."""
 
         def watch(totals: Totals) -> None:
             if on_progress is not None:
                 on_progress(self._progress(state.epoch, totals))
 
-        end = min(state.next_job + self.engine.jobs_a_round, self.schedule.n_jobs)
-        started = time.perf_counter()
         try:
-            jobs = self.schedule.jobs(state.epoch, state.next_job, end)
-            totals = self.engine.run(jobs, state.totals, watch)
+            self.engine.run(work, watch)
         except NonFiniteLossError as error:
             raise TrainingError(self._not_finite(state.epoch, error.alpha)) from None
-        seconds = state.seconds + time.perf_counter() - started
-        state = replace(state, next_job=end, totals=totals, seconds=seconds)
+
+    def state_after(self, state: RunState, work: Round) -> RunState:
+        """Return where the run stands after a round that began at `state`, also if that was cut short."""
+        end, seconds = state.next_job + work.n_taken, state.seconds + work.seconds
+        state = replace(state, next_job=end, totals=work.totals, seconds=seconds)
         return self._next_epoch(state) if end == self.schedule.n_jobs else state
 
     def _next_epoch(self, state: RunState) -> RunState:
