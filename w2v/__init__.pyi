@@ -12,6 +12,7 @@ from .errors import FormatError as FormatError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import TokenIdError as TokenIdError
 from .errors import TrainingError as TrainingError
+from .errors import TrainingStoppedError as TrainingStoppedError
 from .errors import UnknownWordError as UnknownWordError
 from .errors import W2VError as W2VError
 from .formats.registry import save_as as save_as

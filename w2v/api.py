@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from w2v.config import CorpusConfig, PhraseConfig, TrainConfig, VocabConfig
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
     from w2v.config import Settings
     from w2v.corpus import EncodedCorpus, PathLike, Source
     from w2v.embeddings import Embeddings
+    from w2v.training.checkpoint import Checkpoints
     from w2v.training.cost import Estimate
+    from w2v.training.model import EpochCallback
+    from w2v.training.start import Frozen, Start, Vectors
     from w2v.training.trainer import ProgressCallback, ReportCallback
     from w2v.vectors.training_report import EpochReport
     from w2v.vectors.vocab import Vocab
@@ -34,6 +38,14 @@ def train(
     progress: bool | None = None,
     on_progress: ProgressCallback | None = None,
     on_report: ReportCallback | None = None,
+    on_epoch: EpochCallback | None = None,
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float = 5.0,
+    resume: bool | None = None,
+    init: Vectors | None = None,
+    init_context: Vectors | None = None,
+    freeze: Frozen | None = None,
+    freeze_top: int = 0,
     **settings: Unpack[Settings],
 ) -> Embeddings:
     """Train word vectors.
@@ -58,6 +70,27 @@ def train(
     on_report : callable, optional
         Called after each epoch with an `EpochReport`: `epoch`, `loss`, `alpha`, `words_per_second`, and
         `seconds`.
+    on_epoch : callable, optional
+        Called after each epoch with an `EpochReport` and the model so far, an `Embeddings` of its own (both
+        matrices are copied), to save or evaluate it. If it returns something true, training ends there.
+    checkpoint : path-like, optional
+        A folder that keeps the unfinished run, so that it can go on after the process has died; deleted when
+        training ends. Written every `checkpoint_every` minutes of training, and on Ctrl-C.
+    checkpoint_every : float
+        Minutes.
+    resume : bool, optional
+        What to do with a checkpoint that is there. True: go on (from the beginning, if there is none);
+        False: begin again; None: raise an error. With one worker, a run that goes on ends in the same bytes
+        as one that was never stopped; with several, in a model of the same quality.
+    init : path-like or Embeddings, optional
+        Words that these vectors have begin there, also in the context matrix, if they have one.
+    init_context : path-like or Embeddings, optional
+        Where the context matrix begins instead.
+    freeze : "init", path-like, or iterable of str, optional
+        Words whose vectors stay as they are, to the bit: those that `init` has, those in a file (one a line),
+        or those given.
+    freeze_top : int
+        Keep the vectors of the N most frequent words as they are, too.
     **settings
         Fields of `w2v.config`: `TrainConfig` (`model`, `vector_size`, `window`, `epochs`, `workers`, ...),
         `VocabConfig` (`min_count`, `max_vocab`), `CorpusConfig` (`lowercase`, `tokenizer`, ...) and
@@ -77,6 +110,8 @@ def train(
         If the corpus cannot be read or leaves nothing to train.
     TrainingError
         If training diverges.
+    TrainingStoppedError
+        On Ctrl-C while training: a KeyboardInterrupt whose `model` is what was trained so far.
 
     Examples
     --------
@@ -91,7 +126,24 @@ def train(
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
     words = vocab_config if vocab is None else vocab
     reading = Reading(corpus, corpus_config, words, phrases, cache_dir, cache, progress)
-    return train_on(reading, train_config, on_progress=on_progress, on_report=on_report)
+    from w2v.training.checkpoint import Checkpoints
+    from w2v.training.start import Start
+
+    checkpoints = None
+    if checkpoint is not None:
+        checkpoints = Checkpoints(Path(checkpoint), every=checkpoint_every, resume=resume)
+    model = train_on(
+        reading,
+        train_config,
+        start=Start(init, init_context, freeze, freeze_top),
+        checkpoints=checkpoints,
+        on_progress=on_progress,
+        on_report=on_report,
+        on_epoch=on_epoch,
+    )
+    if checkpoints is not None:
+        checkpoints.remove()
+    return model
 
 
 class Reading(NamedTuple):
@@ -134,9 +186,12 @@ def train_on(
     reading: Reading,
     config: TrainConfig,
     *,
+    start: Start | None = None,
+    checkpoints: Checkpoints | None = None,
     on_start: StartCallback | None = None,
     on_progress: ProgressCallback | None = None,
     on_report: ReportCallback | None = None,
+    on_epoch: EpochCallback | None = None,
 ) -> Embeddings:
     """Read a corpus and train on it: all that `w2v.train` and `w2v train` do.
 
@@ -144,9 +199,13 @@ def train_on(
     ----------
     reading : Reading
     config : TrainConfig
+    start : Start, optional
+        Given vectors and frozen rows.
+    checkpoints : Checkpoints, optional
+        The checkpoint stays when this returns: `Checkpoints.remove` is for when the model is safe.
     on_start : callable, optional
         Called when the corpus is read, with it and the settings, of which none is None any more.
-    on_progress, on_report : callable, optional
+    on_progress, on_report, on_epoch : callable, optional
         As for `w2v.train`.
     """
     from w2v.corpus import EncodedCorpus
@@ -154,12 +213,15 @@ def train_on(
     from w2v.training.ahead import compiled_meanwhile
     from w2v.training.model import train_model
 
+    if checkpoints is not None:
+        checkpoints.check()
     is_read = isinstance(reading.source, EncodedCorpus)
     with contextlib.nullcontext() if is_read else compiled_meanwhile(config):
         corpus = reading.read()
     config = config.resolved(corpus.n_tokens)
     if on_start is not None:
         on_start(corpus, config)
+    weights = start.weights(corpus.vocab, config) if start is not None else None
     with TrainingBar(reading.bar) as bar:
 
         def show(progress: Any) -> None:
@@ -179,7 +241,15 @@ def train_on(
             if on_report is not None:
                 on_report(report)
 
-        return train_model(corpus, config, on_progress=show, on_report=tell)
+        return train_model(
+            corpus,
+            config,
+            weights=weights,
+            checkpoints=checkpoints,
+            on_progress=show,
+            on_report=tell,
+            on_epoch=on_epoch,
+        )
 
 
 class Plan(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 
 class W2VError(Exception):
@@ -23,6 +24,23 @@ class FormatError(W2VError, ValueError):
 
 class TrainingError(W2VError, ArithmeticError):
     """Training cannot go on: the weights are no longer finite."""
+
+
+class TrainingStoppedError(KeyboardInterrupt):
+    """Training was stopped by Ctrl-C; what was trained so far is kept.
+
+    Parameters
+    ----------
+    model : Embeddings
+        As it was trained so far; it can be saved.
+    is_kept : bool
+        Whether a checkpoint has this state, so that training can go on.
+    """
+
+    def __init__(self, model: Any, is_kept: bool) -> None:
+        super().__init__("training was stopped; `model` of this error is what was trained so far")
+        self.model = model
+        self.is_kept = is_kept
 
 
 class UnknownWordError(W2VError, KeyError):

@@ -91,13 +91,18 @@ def _terminate(*_: object) -> None:
 def cli(debug: bool) -> None:
     """Train static word vectors fast, and use them in PyTorch."""
     logging.getLogger("w2v").handlers = [_ToStderr()]
+    logging.getLogger("w2v.training").setLevel(logging.INFO)  # what a run starts from
 
 
 class _ToStderr(logging.Handler):
     """What the library logs, a line each on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"{record.levelname.capitalize()}: {record.getMessage()}", err=True)
+        text = record.getMessage()
+        if record.levelno == logging.INFO:
+            click.echo(text[:1].upper() + text[1:], err=True)
+        else:
+            click.echo(f"{record.levelname.capitalize()}: {text}", err=True)
 
 
 def _prepare_output() -> None:

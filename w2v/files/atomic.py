@@ -275,6 +275,17 @@ def bring_back(path: str | Path) -> None:
             _aside(target).rename(target)
 
 
+def remove_folder(path: str | Path) -> None:
+    """Delete a folder, so that it is never there in part: it loses its name first, where it can."""
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(new_name(_PREFIX, _SUFFIX))
+    try:
+        target.rename(temporary)
+    except OSError:
+        temporary = target
+    shutil.rmtree(temporary, ignore_errors=True)
+
+
 def _exchange(one: Path, other: Path) -> bool:
     """Exchange two names in one step; False where the system or the file system cannot."""
     names = os.fsencode(one), os.fsencode(other)

@@ -70,23 +70,37 @@ class Weights:
         As gensim (`prep_vectors`). word2vec.c (InitNet) draws from half as wide a range, which trains a
         little slower: the loss stays 0.1 % (skip-gram) to 0.7 % (CBOW) higher.
         """
-        length = row_length(make_layout(vector_size, dtype))
-        w_in, w_out = (aligned_zeros(n_rows, length, dtype) for n_rows in (n_in, n_out))
+        weights = cls.zeros(n_in, n_out, vector_size, dtype)
         generator = np.random.default_rng(seed)
         for begin in range(0, n_in, _ROWS_AT_ONCE):
-            rows = w_in[begin : begin + _ROWS_AT_ONCE, :vector_size]
+            rows = weights.w_in[begin : begin + _ROWS_AT_ONCE, :vector_size]
             rows[:] = (2 * generator.random(rows.shape, np.float32) - 1) / vector_size
+        return weights
+
+    @classmethod
+    def zeros(cls, n_in: int, n_out: int, vector_size: int, dtype: DTypeLike = np.float32) -> Weights:
+        """Return weights to be filled."""
+        length = row_length(make_layout(vector_size, dtype))
+        w_in, w_out = (aligned_zeros(n_rows, length, dtype) for n_rows in (n_in, n_out))
         return cls(w_in, w_out, vector_size)
 
     @classmethod
     def from_vectors(
-        cls, vocab: Vocab, vectors: WordVectors, *, vector_size: int, seed: int, n_out: int
+        cls,
+        vocab: Vocab,
+        vectors: WordVectors,
+        context: WordVectors | None = None,
+        *,
+        vector_size: int,
+        seed: int,
+        n_out: int,
     ) -> Weights:
         """Begin at vectors that exist. How many words they have of the vocabulary is logged.
 
         Words of the vocabulary that `vectors` has begin there, in w_out too if it has one context vector a
-        word and w_out one row a word. All other rows of w_in are drawn as fresh ones, scaled to a fiftieth of
-        the root mean square of the given rows; all other rows of w_out are zero.
+        word and w_out one row a word. `context` takes the place of these context vectors. All other rows of
+        w_in are drawn as fresh ones, scaled to a fiftieth of the root mean square of the given rows; all
+        other rows of w_out are zero.
 
         Parameters
         ----------
@@ -94,6 +108,8 @@ class Weights:
             V words, the rows of w_in.
         vectors : WordVectors
             Words in any order, also others.
+        context : WordVectors, optional
+            Output vectors: its context vectors if it has one a word, else its vectors.
         vector_size : int
             D of the run.
         seed : int
@@ -108,19 +124,26 @@ class Weights:
         Raises
         ------
         ConfigError
-            If the vectors have another number of dimensions.
+            If the vectors have another number of dimensions, or context vectors are given for an objective
+            whose output rows are no words.
         """
-        if vectors.vector_size != vector_size:
-            raise ConfigError(
-                f"the given vectors have {vectors.vector_size} dimensions, and vector_size is {vector_size}"
-            )
+        for part in (vectors, context):
+            if part is not None and part.vector_size != vector_size:
+                raise ConfigError(
+                    f"the given vectors have {part.vector_size} dimensions, and vector_size is {vector_size}"
+                )
         weights = cls.fresh(len(vocab), n_out, vector_size, seed)
-        index = vectors.vocab.index
-        sources = np.array([index.get(word, -1) for word in vocab.words], np.int64)
+        sources = _rows_of(vocab, vectors)
         given = sources >= 0
         _copy_rows(vectors.vectors, sources, weights.w_in)
-        if vectors.context is not None and vectors.has_context_of_words and n_out == len(vocab):
-            _copy_rows(vectors.context, sources, weights.w_out)
+        if context is not None:
+            if n_out != len(vocab):
+                raise ConfigError("context vectors are given, but the output rows of this model are no words")
+            sources, matrix = _rows_of(vocab, context), _context_of(context)
+            _copy_rows(context.vectors if matrix is None else matrix, sources, weights.w_out)
+            _log.info("%s context vectors are given", f"{(sources >= 0).sum():,}")
+        elif (matrix := _context_of(vectors)) is not None and n_out == len(vocab):
+            _copy_rows(matrix, sources, weights.w_out)
         length = _root_mean_square(weights.w_in[:, :vector_size], given)
         if length > 0:
             weights.w_in[~given] *= np.float32(_FRESH_SHARE * length * math.sqrt(3) * vector_size)
@@ -139,6 +162,16 @@ class Weights:
     def pack(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return w_in of shape (V, D) and w_out of shape (R, D) in the same memory; the weights are lost."""
         return pack_rows(self.w_in, self.vector_size), pack_rows(self.w_out, self.vector_size)
+
+
+def _rows_of(vocab: Vocab, vectors: WordVectors) -> NDArray[np.int64]:
+    """Return the row of each word of the vocabulary among the vectors, -1 where there is none."""
+    index = vectors.vocab.index
+    return np.array([index.get(word, -1) for word in vocab.words], np.int64)
+
+
+def _context_of(vectors: WordVectors) -> NDArray[np.float32] | None:
+    return vectors.context if vectors.has_context_of_words else None
 
 
 def _copy_rows(matrix: NDArray[Any], sources: NDArray[np.int64], target: NDArray[Any]) -> None:
