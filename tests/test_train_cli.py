@@ -98,13 +98,18 @@ def test_an_output_that_is_no_model_is_refused_before_training(text: Path, tmp_p
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [([], ["m.checkpoint", "text.txt"]), (["--checkpoint-every", "0"], ["text.txt"])],
+    ids=["checkpoint", "none"],
+)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_ctrl_c_and_sigterm_end_within_a_second_and_leave_nothing(
-    text: Path, tmp_path: Path, number: int, code: int
+def test_ctrl_c_and_sigterm_end_within_a_second_and_leave_at_most_a_checkpoint(
+    text: Path, tmp_path: Path, number: int, code: int, options: list[str], left: list[str]
 ) -> None:
-    command = [sys.executable, "-m", "w2v", "train", str(text), "-o", str(tmp_path / "model"), "--no-cache"]
+    command = [sys.executable, "-m", "w2v", "train", str(text), "-o", str(tmp_path / "m"), "--no-cache"]
     process = subprocess.Popen(
-        [*command, *SMALL, "--epochs", "1000000"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        [*command, *SMALL, *options, "--epochs", "1000000"], stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
     assert process.stderr is not None
     for line in process.stderr:
@@ -113,11 +118,12 @@ def test_ctrl_c_and_sigterm_end_within_a_second_and_leave_nothing(
     sent = time.monotonic()
     process.send_signal(number)
     with process.stderr:
-        process.stderr.read()
+        told = process.stderr.read()
     assert process.wait(10) == code
     # A second is the promise; the rest is room for a machine under load.
     assert time.monotonic() - sent < 3
-    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
+    assert ("m.checkpoint; the same command with --resume goes on" in told) == (not options)
 
 
 def test_dry_run_tells_the_cost_and_writes_nothing(text: Path, tmp_path: Path) -> None:
