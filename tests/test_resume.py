@@ -43,7 +43,7 @@ def _small_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def train(sentences: Any, **changes: Any) -> w2v.Embeddings:
     values = {"vector_size": 12, "min_count": 2, "epochs": 3, "workers": 1, "checkpoint_every": ALWAYS}
-    return w2v.train(sentences, **{**values, **changes})  # type: ignore[arg-type]
+    return w2v.train(sentences, **{**values, **changes})
 
 
 def assert_same(one: w2v.Embeddings, other: w2v.Embeddings) -> None:

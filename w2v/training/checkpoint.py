@@ -73,6 +73,7 @@ class Checkpoints:
         self._epochs = 0
         self._written: RunState | None = None
         self._last = time.monotonic()
+        self._copies: list[NDArray[Any]] = []
         self._writer: threading.Thread | None = None
 
     def check(self) -> None:
@@ -154,8 +155,12 @@ class Checkpoints:
             return
         if self._writer is not None and self._writer.is_alive():
             return
-        w_in, w_out = (matrix[:, : weights.vector_size].copy() for matrix in (weights.w_in, weights.w_out))
-        self._writer = threading.Thread(target=self._try_to_write, args=(state, w_in, w_out))
+        matrices = [matrix[:, : weights.vector_size] for matrix in (weights.w_in, weights.w_out)]
+        if not self._copies:  # kept: the system takes ten times as long to find this memory as to fill it
+            self._copies = [np.empty(matrix.shape, matrix.dtype) for matrix in matrices]
+        for copy, matrix in zip(self._copies, matrices, strict=True):
+            np.copyto(copy, matrix)
+        self._writer = threading.Thread(target=self._try_to_write, args=(state, *self._copies))
         self._writer.start()
         self._last = time.monotonic()
 

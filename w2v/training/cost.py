@@ -20,6 +20,7 @@ _SECONDS_A_TOKEN = 5e-9  # of reading a token, kept or not
 _PADDING = 1.1
 _BYTES_A_WORD = 300
 _BASE_BYTES = 250e6
+_SECONDS_TO_A_CHECKPOINT = 300  # by default; it takes a copy of the matrices
 
 
 class Estimate(NamedTuple):
@@ -62,14 +63,17 @@ def estimate(counts: NDArray[np.int64], n_tokens: int, config: TrainConfig) -> E
     n_words = len(counts)
     n_rows = n_words + config.objective.output_rows(n_words)
     matrices = 4 * n_rows * config.vector_size
+    epoch_seconds = trained * resolve(config.objective.seconds)(config) + n_tokens * _SECONDS_A_TOKEN
+    seconds = cast(int, config.epochs) * epoch_seconds / config.workers
     memory = matrices * _PADDING + _BYTES_A_WORD * n_words + _BASE_BYTES
-    seconds = trained * resolve(config.objective.seconds)(config) + n_tokens * _SECONDS_A_TOKEN
+    if seconds > _SECONDS_TO_A_CHECKPOINT:
+        memory += matrices
     return Estimate(
         words=n_words,
         trained_tokens=round(trained),
         memory_bytes=int(memory),
         disk_bytes=matrices + 12 * n_words,
-        seconds=cast(int, config.epochs) * seconds / config.workers,
+        seconds=seconds,
     )
 
 
