@@ -200,6 +200,8 @@ def unfinished(sentences: Any, folder: Path, **changes: Any) -> None:
 def test_another_run_is_refused_by_name(sentences: Any, tmp_path: Path, change: Any, message: str) -> None:
     folder = tmp_path / "c"
     unfinished(sentences, folder)
+    with pytest.raises(FormatError, match="an unfinished run of w2v train"):
+        w2v.load(folder)
     before = (folder / "config.json").read_bytes()
     with pytest.raises(ConfigError, match=message):
         train(sentences, checkpoint=folder, resume=True, **change)

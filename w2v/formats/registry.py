@@ -88,6 +88,8 @@ def _fault_of_config(folder: Path) -> str:
         kind = parse_object(path.read_bytes(), path.name).get("format")
     except FormatError as error:
         return f" ({error})"
+    if kind == "w2v-checkpoint":
+        return " (an unfinished run of w2v train; the same command with --resume goes on with it)"
     return f" (config.json has the format {kind!r})"
 
 

@@ -3,7 +3,8 @@
 All of it follows from the corpus and the settings: not from threads, time, or what was trained before. A run
 that goes on where another stopped depends on that: the same epoch and job number must mean the same tokens,
 the same random draws and the same learning rate. Whoever changes a result here changes what a seed gives, and
-makes older checkpoints useless; `tests/test_jobs.py` holds the numbers.
+makes older checkpoints useless, so `w2v.training.checkpoint.FORMAT_VERSION` must rise; `tests/test_jobs.py`
+holds the numbers.
 """
 
 from __future__ import annotations
