@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -21,7 +22,7 @@ import w2v
 from w2v.cli import cli
 from w2v.errors import ConfigError, FormatError, TrainingError, TrainingStoppedError
 from w2v.files.npy import write_matrix
-from w2v.training.checkpoint import Checkpoints, read_checkpoint
+from w2v.training.checkpoint import Checkpoints, is_checkpoint, read_checkpoint
 from w2v.vectors.training_report import EpochReport
 
 ALWAYS = 1e-9  # minutes: a checkpoint after each round
@@ -293,6 +294,8 @@ def test_a_full_disk_does_not_end_the_run(
 
     def look(report: EpochReport, snapshot: w2v.Embeddings) -> None:
         if report.epoch == 3:
+            while not is_checkpoint(tmp_path / "c"):  # a thread is writing it
+                time.sleep(0.01)
             contents, *_ = read_checkpoint(tmp_path / "c")
             assert (contents.state.epoch, contents.state.next_job) == (0, 9)
 
