@@ -12,6 +12,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import random
 import shutil
 import struct
@@ -22,15 +23,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from vector_strategies import some_model
 
 import w2v
 from w2v import Embeddings
-from w2v.errors import W2VError
+from w2v.config import CorpusConfig, VocabConfig
+from w2v.corpus import EncodedCorpus, encode
+from w2v.corpus.ids.cache import Cache
+from w2v.corpus.ids.cache_entry import FORMAT_VERSION
+from w2v.corpus.ids.encoded_corpus import select_words
+from w2v.errors import CorpusError, W2VError
 from w2v.vectors.origin import Origin, Reading
 from w2v.vectors.training_report import EpochReport, TrainingReport
+from w2v.vectors.vocab import Vocab
 
 Files = Mapping[str, bytes]
 OLD = Path(__file__).parent / "data" / "written_by_0.1.0"
@@ -190,7 +198,101 @@ def vector_targets() -> Iterator[Target]:
     yield Target("torch", partial(write_vectors, name="v.torch", format="torch"), read_torch)
 
 
-TARGETS = {target.name: target for target in vector_targets()}
+# -- corpora ----------------------------------------------------------------------------------------------
+
+LINES = ["the cat sat on the mat", "我们 在 研究 语言", "naïve café 😀", "the end of the text"]
+EVERY_WORD = VocabConfig(min_count=1)
+
+
+def check_corpus(corpus: EncodedCorpus) -> None:
+    """Raise AssertionError unless a corpus is what the kernels rely on."""
+    words, offsets = corpus.vocab.words, corpus.offsets
+    assert len(set(words)) == len(words) == corpus.n_types
+    assert not any("\0" in word or not word.strip() for word in words)
+    assert "".join(words).encode()
+    assert corpus.vocab.counts.tolist() == np.bincount(corpus.tokens, minlength=len(words)).tolist()
+    assert (np.diff(corpus.vocab.counts) <= 0).all()
+    assert (offsets[0], offsets[-1]) == (0, corpus.n_tokens)
+    assert (np.diff(offsets) > 0).all()
+
+
+def read_corpus(folder: Path, name: str, **settings: Any) -> None:
+    """Read a file as it is, and then with what is bad replaced or left out, cut into words."""
+    lenient = {"errors": "replace", "skip_bad_records": True, "tokenizer": "words", "sentences": "none"}
+    with patch("w2v.corpus.read.blocks._settled_status", lambda file: os.fstat(file.fileno())):  # no waiting
+        try:
+            config = CorpusConfig(**settings)
+            check_corpus(encode(folder / name, corpus=config, vocab=EVERY_WORD, cache=False))
+        finally:
+            config = CorpusConfig(**lenient, **settings)  # type: ignore[arg-type]
+            check_corpus(encode(folder / name, corpus=config, vocab=EVERY_WORD, cache=False))
+
+
+def write_bytes(folder: Path, name: str, data: bytes) -> None:
+    """Write a file."""
+    (folder / name).write_bytes(data)
+
+
+def write_parquet(folder: Path) -> None:
+    """Write lines as a column of strings, and as one of lists of strings."""
+    from pyarrow import parquet, table
+
+    columns = {"text": [*LINES, None], "tokens": [line.split() for line in (*LINES, "")]}
+    parquet.write_table(table(columns), folder / "c.parquet")
+
+
+def corpus_targets() -> Iterator[Target]:
+    """Yield the kinds of corpora, some packed or in other encodings."""
+    text = "\n".join(LINES) + "\n"
+    jsonl = "".join(json.dumps({"id": n, "text": line}) + "\n" for n, line in enumerate(LINES)).encode()
+    csv = "id,text\n" + "".join(f'{n},"{line}, ""so"""\n' for n, line in enumerate(LINES))
+    tsv = "id\ttext\n" + "".join(f'{n}\t"{line}\n' for n, line in enumerate(LINES))
+    page = "<page><title>T</title><ns>0</ns><id>1</id><revision><text>{}</text></revision></page>"
+    pages = "".join(map(page.format, ("''The'' [[cat|cats]].\n* {{lang|fr|a}}", *LINES)))
+    dump = f'<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/">{pages}</mediawiki>'
+    files = {
+        "text": ("c.txt", text.encode()), "jsonl": ("c.jsonl", jsonl), "csv": ("c.csv", csv.encode()),
+        "tsv": ("c.tsv", tsv.encode()), "wiki": ("c.xml", dump.encode()),
+        "text in gzip": ("c.gz", gzip.compress(text.encode()) * 2),
+        "text in bzip2": ("c.bz2", bz2.compress(text.encode()) * 2),
+        "text in xz": ("c.xz", lzma.compress(text.encode()) + bytes(64) + lzma.compress(text.encode())),
+    }  # fmt: skip
+    for name, (file, data) in files.items():
+        read = partial(read_corpus, name=file)
+        yield Target(name, partial(write_bytes, name=file, data=data), read)
+    for encoding in ("utf-16", "gb18030"):
+        read = partial(read_corpus, name="c", encoding=encoding)
+        encoded = jsonl.decode().encode(encoding)
+        yield Target(f"jsonl in {encoding}", partial(write_bytes, name="c", data=encoded), read)
+    yield Target("parquet", write_parquet, partial(read_corpus, name="c.parquet"))
+    yield Target("parquet of lists", write_parquet, partial(read_corpus, name="c.parquet", field="tokens"))
+    yield Target("cache", write_cache, read_cache)
+
+
+def write_cache(folder: Path) -> None:
+    """Write the entry of a corpus into a cache, with its tokens as rows of another vocabulary."""
+    (folder / "c").write_text("\n".join(LINES))
+    encode(folder / "c", vocab=_CHOSEN, cache_dir=folder)
+    (folder / "c").unlink()
+
+
+def read_cache(folder: Path) -> None:
+    """Look the entry up: it is found as it was, or not at all."""
+    root = folder / f"corpus-{FORMAT_VERSION}"
+    for record in root.glob("sources/*"):
+        if (found := Cache(root).find(record.stem)) is None:
+            raise CorpusError("not in the cache")
+        expected = encode([line.split() for line in LINES], vocab=_CHOSEN, cache=False)
+        assert found[0].fingerprint == expected.fingerprint
+        assert found[0].types.words() == expected.types.words()
+        for name in ("tokens", "offsets"):
+            assert getattr(found[0], name).tolist() == getattr(expected.entry, name).tolist()
+        assert found[0].types.counts.tolist() == expected.types.counts.tolist()
+        assert select_words(found[0], _CHOSEN)[1].tolist() == expected.tokens.tolist()
+
+
+_CHOSEN = Vocab(("cat", "the", "语言"), np.zeros(3, np.int64))
+TARGETS = {target.name: target for target in (*vector_targets(), *corpus_targets())}
 
 # -- damage -----------------------------------------------------------------------------------------------
 
