@@ -18,6 +18,7 @@ import pytest
 from w2v.config import CorpusConfig, VocabConfig
 from w2v.corpus import CorpusReport, EncodedCorpus, encode
 from w2v.corpus.ids import cache_entry
+from w2v.corpus.ids.build_corpus import encode_source
 from w2v.corpus.ids.cache import Cache, open_cache
 from w2v.corpus.ids.cache_entry import open_entry
 from w2v.files.temporary import temporary_folder
@@ -99,14 +100,15 @@ def test_equal_files_share_an_entry(text: Path, cache_dir: Path, tmp_path: Path)
 def test_a_file_that_changes_while_it_is_read_is_not_kept(
     text: Path, cache_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    text.write_text("a b c\n" * 1_000_000)
+    text.write_text("a b c\n" * 1_000)
 
     def append(done: int, total: int | None) -> None:
         with text.open("a") as file:
             file.write("more\n")
 
     with caplog.at_level(logging.WARNING):
-        encode(text, vocab=ALL, cache_dir=cache_dir, progress=append)
+        # Few blocks are read ahead, so that the file is not at its end when the first one is counted.
+        encode_source(text, CorpusConfig(), ALL, cache=open_cache(cache_dir), progress=append, block_bytes=64)
     assert "corpus.txt changed while it was read" in caplog.text
     assert entries(cache_dir) == []
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from vector_strategies import AWKWARD, any_word, embeddings, plain_word, same_bits, some_model
 
@@ -52,6 +52,7 @@ def lines_of(model: Embeddings) -> list[str]:
 
 @pytest.mark.parametrize("name", CARRY_ANY_WORD)
 @given(model=embeddings(any_word))
+@example(model=Embeddings(Vocab(["a", "b"], np.array([2**63 - 1, 10**18])), np.ones((2, 1), np.float32)))
 @settings(max_examples=60)
 def test_any_word_and_count_survives(place: Path, name: str, model: Embeddings) -> None:
     path = place / f"any{SUFFIX[name]}"

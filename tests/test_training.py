@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import logging
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -393,7 +394,8 @@ def test_hash_seeds_do_not_change_the_files(tmp_path: Path) -> None:
     for seed in ("1", "2"):
         command = [sys.executable, "-m", "w2v", "train", str(text), "-o", str(tmp_path / seed)]
         options = ["--workers", "1", "--epochs", "1", "--vector-size", "16", "--no-cache"]
-        subprocess.run([*command, *options], check=True, env={"PYTHONHASHSEED": seed}, capture_output=True)
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([*command, *options], check=True, env=environment, capture_output=True)
     for name in ("vectors.npy", "context.npy", "vocab.tsv", "config.json"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
 

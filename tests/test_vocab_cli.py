@@ -143,11 +143,12 @@ def test_ctrl_c_ends_a_run_that_waits_for_a_pipe(tmp_path: Path) -> None:
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while not list(tmp_path.glob("*/tmp-*/tokens.i32")):
+            assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=5) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b"\nStopped.\n"
+        assert process.wait() == 130
     assert list(tmp_path.glob("*/tmp-*")) == []
 
 

@@ -131,7 +131,7 @@ def read_parquet(opened: OpenedFile, validate: bool) -> Iterator[bytes]:
             data = text.encode()
             opened.tally.bytes += len(data)
             yield data
-    except (ArrowException, OSError, MemoryError) as error:
+    except (ArrowException, OSError, MemoryError, ValueError, LookupError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise RecordError(None, f"a damaged Parquet file ({error})") from None
