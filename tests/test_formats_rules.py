@@ -301,3 +301,8 @@ def test_int8_is_read_with_its_scale(tmp_path: Path) -> None:
     assert same_bits(
         w2v.load(tmp_path / "v.safetensors").vectors, np.arange(8, dtype=np.float32).reshape(2, 4)
     )
+
+
+def test_a_nul_in_a_path_is_an_error() -> None:
+    with pytest.raises(FormatError, match="NUL"):
+        w2v.save_as(MODEL, "a\0b.txt")

@@ -168,8 +168,10 @@ def save_as(
 
 
 def writer_for(path: str | Path, *, format: str | None = None, dtype: str = "float32") -> Format:  # noqa: A002
-    """Return the format that `save_as` would write, or raise ConfigError as it would."""
+    """Return the format that `save_as` would write, or raise an error as it would."""
     path = Path(path)
+    if "\0" in str(path):
+        raise FormatError(f"{str(path)!r}: a path cannot have a NUL character")
     kind = format_of_suffix(path) if format is None else format_named(format)
     if kind.write is None:
         raise ConfigError(f"{kind.name} is only read; write one of {', '.join(WRITABLE)}")
