@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +24,7 @@ from w2v.corpus import EncodedCorpus, encode
 from w2v.corpus.ids import parts as parts_module
 from w2v.corpus.ids.parts import Part, PartEncoder, pack, unpack
 from w2v.corpus.ids.pool import encode_parts
+from w2v.corpus.read.blocks import Block, _ahead
 from w2v.corpus.read.kinds import TEXT
 from w2v.errors import CorpusError
 
@@ -166,6 +170,26 @@ def test_ctrl_c_leaves_no_process() -> None:
         os.killpg(run.pid, signal.SIGINT)
         assert run.stderr.read() == b"\nStopped.\n"
         assert run.wait() == 130
+
+
+def test_a_signal_just_before_a_wait_is_not_lost() -> None:
+    """`interrupt_main` notes a signal and wakes nobody: as one that comes when the wait is about to begin."""
+    ended = threading.Event()
+    was_heard: list[bool] = []
+
+    def silent_pipe() -> Iterator[Block]:
+        while sys._current_frames()[threading.main_thread().ident or 0].f_code.co_name != "wait":
+            pass
+        _thread.interrupt_main()
+        was_heard.append(ended.wait(10))
+        yield from ()
+
+    with pytest.raises(KeyboardInterrupt):
+        list(_ahead(iter([silent_pipe()])))
+    ended.set()
+    while not was_heard:
+        pass
+    assert was_heard == [True]
 
 
 @given(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import queue
@@ -18,6 +19,7 @@ from w2v.corpus.read.markup import markup_advice
 from w2v.corpus.read.opened_file import OpenedFile, Tally, open_file
 
 _BLOCKS_AHEAD = 4
+_AWAKE_SECONDS = 0.1
 _TICK_NS = 20_000_000  # file times advance every 1 to 10 ms on Linux
 _log = logging.getLogger(__name__)
 
@@ -85,7 +87,7 @@ def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
     def put(item: Block | BaseException | None) -> None:
         while not stopped.is_set():
             try:
-                blocks.put(item, timeout=0.1)
+                blocks.put(item, timeout=_AWAKE_SECONDS)
             except queue.Full:
                 continue
             return
@@ -101,10 +103,17 @@ def _ahead(parts: Iterator[Iterator[Block]]) -> Generator[Block, None, None]:
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             put(error)
 
+    def get() -> Block | BaseException | None:
+        # Awake a few times a second: a signal that comes just before the main thread falls asleep would wait
+        # for the next block, which a silent pipe never sends.
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return blocks.get(timeout=_AWAKE_SECONDS)
+
     # A daemon: a read from a silent pipe must not hold up the end of the process.
     threading.Thread(target=run, name="w2v-reader", daemon=True).start()
     try:
-        while (block := blocks.get()) is not None:
+        while (block := get()) is not None:
             if isinstance(block, BaseException):
                 raise block
             yield block
