@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,3 +107,20 @@ def test_every_command_prints_words_in_any_locale(
     assert ("北京" if encoding != "cp1252" else "\\u5317\\u4eac") in lines[0]
     words = [found["word"] for found in json.loads(answer.decode()[:-2])["results"][0]["neighbors"]]
     assert sorted(words) == sorted(["大学", "😀", "café"])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_whose_exception_is_lost_comes_again(number: signal.Signals, code: int) -> None:
+    """As in a callback of LLVM, which loads compiled code: what a finalizer raises goes nowhere."""
+    script = (
+        "import signal, time, w2v.api\n"
+        "class Swallows:\n"
+        f"    def __del__(self): signal.raise_signal({number.value})\n"
+        "def read(*arguments, **options):\n"
+        "    Swallows()\n"
+        "    for _ in range(600): time.sleep(0.05)\n"
+        "w2v.api.Reading.read = read\n"
+        "from w2v.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "vocab", "-"], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (code, b"\nStopped.\n")

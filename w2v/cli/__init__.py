@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import difflib
 import importlib
 import io
@@ -9,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from typing import Any
 
 import click
@@ -17,6 +19,7 @@ from w2v.cli.output import one_line
 from w2v.errors import W2VError
 from w2v.system.version import __version__
 
+_LATER_SECONDS = 0.05
 _COMMANDS: dict[str, str] = {
     "train": "w2v.cli.train:train",
     "vocab": "w2v.cli.vocab:vocab",
@@ -83,6 +86,20 @@ def _terminate(*_: object) -> None:
     raise _Terminated
 
 
+def _raise_again(swallowed: Any) -> None:
+    """Let a signal come once more if its exception was lost, in a callback of LLVM or a finalizer.
+
+    A little later and from a thread, as here it would be lost again.
+    """
+    if not issubclass(swallowed.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(swallowed)
+        return
+    number = signal.SIGTERM if issubclass(swallowed.exc_type, _Terminated) else signal.SIGINT
+    timer = threading.Timer(_LATER_SECONDS, _thread.interrupt_main, (number,))
+    timer.daemon = True
+    timer.start()
+
+
 @click.group(
     cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -116,6 +133,7 @@ def main() -> None:
     """Run the command line; Ctrl-C exits 130, SIGTERM 143."""
     _prepare_output()
     signal.signal(signal.SIGTERM, _terminate)
+    sys.unraisablehook = _raise_again
     try:
         cli(standalone_mode=True)
     except _Terminated:
