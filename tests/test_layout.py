@@ -22,7 +22,7 @@ ORDER = [
     {"corpus"},
     {"formats"},
     {"embeddings"},
-    {"training", "evaluation", "pooling"},
+    {"training", "evaluation", "pooling", "alignment"},
     {"progress", "pytorch"},
     {"api"},
     {"comparison"},

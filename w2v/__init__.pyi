@@ -1,4 +1,5 @@
 from . import pytorch as pytorch
+from .alignment import align as align
 from .api import train as train
 from .comparison.compare import compare as compare
 from .comparison.compare import compare_models as compare_models

@@ -33,6 +33,7 @@ _COMMANDS: dict[str, str] = {
     "bench": "w2v.cli.compare:bench",
     "convert": "w2v.cli.convert:convert",
     "export": "w2v.cli.convert:export",
+    "align": "w2v.cli.align:align",
     "corpus": "w2v.cli.corpus:corpus",
 }
 

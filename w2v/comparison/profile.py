@@ -17,6 +17,7 @@ from w2v.errors import ConfigError
 from w2v.evaluation import AnalogySet, PairSet, evaluate_analogies, evaluate_pairs, read_analogies, read_pairs
 from w2v.evaluation.inspection import rank_correlation
 from w2v.evaluation.sets import ANALOGY_SETS, PAIR_SETS
+from w2v.vectors.rotation import best_rotation
 from w2v.vectors.scoring import unit_rows
 
 ANALOGY_WORDS = 30_000
@@ -209,11 +210,9 @@ def procrustes_residual(a: Profile, b: Profile) -> float:
     The root of the mean squared distance of unit vectors: 0 for equal spaces, the square root of 2 for
     unrelated ones. The narrower space is filled up with zeros (Schoenemann 1966).
     """
-    from scipy.linalg import orthogonal_procrustes
-
     size = max(a.units.shape[1], b.units.shape[1])
     first, second = (
         np.pad(one.units.astype(np.float64), ((0, 0), (0, size - one.units.shape[1]))) for one in (a, b)
     )
-    rotation, _ = orthogonal_procrustes(first, second)
+    rotation = best_rotation([(first, second)])
     return float(np.sqrt(np.square(first @ rotation - second).sum(axis=1).mean()))
