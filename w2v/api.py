@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,6 +46,7 @@ def train(
     init_context: Vectors | None = None,
     freeze: Frozen | None = None,
     freeze_top: int = 0,
+    weights: Iterable[float] | None = None,
     **settings: Unpack[Settings],
 ) -> Embeddings:
     """Train word vectors.
@@ -91,6 +92,9 @@ def train(
         or those given.
     freeze_top : int
         Keep the vectors of the N most frequent words as they are, too.
+    weights : iterable of float, optional
+        One a sentence, of sentences given as lists: weight 2 counts as if the sentence stood there twice, a
+        fraction is drawn by chance, once for all epochs; see `w2v.corpus.encode`.
     **settings
         Fields of `w2v.config`: `TrainConfig` (`model`, `vector_size`, `window`, `epochs`, `workers`, ...),
         `VocabConfig` (`min_count`, `max_vocab`), `CorpusConfig` (`lowercase`, `tokenizer`, ...) and
@@ -125,7 +129,7 @@ def train(
     if vocab is not None and vocab_config != VocabConfig():
         raise ConfigError("a given vocab says which words to take; leave out min_count and max_vocab")
     words = vocab_config if vocab is None else vocab
-    reading = Reading(corpus, corpus_config, words, phrases, cache_dir, cache, progress)
+    reading = Reading(corpus, corpus_config, words, phrases, cache_dir, cache, progress, weights=weights)
     from w2v.training.checkpoint import Checkpoints
     from w2v.training.start import Start
 
@@ -160,6 +164,7 @@ class Reading(NamedTuple):
     cache: bool = True
     bar: bool | None = None
     workers: int | None = None
+    weights: Iterable[float] | None = None
 
     def read(self) -> EncodedCorpus:
         """Read the corpus, or find it in the cache."""
@@ -176,6 +181,7 @@ class Reading(NamedTuple):
                 cache_dir=self.cache_dir,
                 cache=self.cache,
                 progress=bar.update,
+                weights=self.weights,
             )
 
 

@@ -196,6 +196,12 @@ class CorpusConfig(_Checked):
         choices=("auto", *CORPUS_FORMATS),
     )
     field: str = setting("text", "Field or column with the text, in JSONL, CSV, TSV and Parquet.")
+    weights_field: str | None = setting(
+        None,
+        "Field or column with a weight, 0 to 1000: a record of weight 2 is read twice, one of 1.3 once and "
+        "by chance once more, one of 0 not at all.",
+    )
+    weights_seed: int = setting(1, "Seed of the chance for fractions of weights.", low=0)
     tokenizer: TokenizerChoice = setting(  # noqa: RUF009 - a field, as the others
         None,
         "whitespace, words, chars, jieba, or a Hugging Face tokenizer.json (default: whitespace; words for a "
@@ -320,6 +326,8 @@ class Settings(TypedDict, total=False):
     max_vocab: int | None
     format: str
     field: str
+    weights_field: str | None
+    weights_seed: int
     tokenizer: TokenizerChoice
     user_dict: str | None
     normalize: str

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from w2v.cli.model_options import json_option
-from w2v.cli.options import read_everything, reading_options
+from w2v.cli.options import read_everything, reading_options, weights_report
 from w2v.cli.output import plural, print_json, print_table, rough_duration, shown, size
 
 if TYPE_CHECKING:
@@ -248,6 +248,7 @@ def _print_stats(encoded: EncodedCorpus, stats: CorpusStats, cost: Estimate, enc
     ]
     if report.replaced:
         rows.append(("replaced", f"{report.replaced:,} undecodable byte sequences"))
+    rows += [("weights", line) for line in weights_report(report)]
     if report.skipped:
         rows.append(("left out", plural(report.skipped, "bad record")))
     print_table(rows)

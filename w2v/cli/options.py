@@ -16,7 +16,7 @@ from w2v.errors import ConfigError
 
 if TYPE_CHECKING:
     from w2v.api import Reading
-    from w2v.corpus import EncodedCorpus
+    from w2v.corpus import CorpusReport, EncodedCorpus
     from w2v.vectors.vocab import Vocab
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -158,6 +158,15 @@ def tell_corpus(corpus: EncodedCorpus) -> None:
     click.echo(f"Corpus: {describe(corpus)}", err=True)
 
 
+def weights_report(report: CorpusReport) -> list[str]:
+    """Say what weights did: one line, or none."""
+    if not report.repeats and not report.weighted_out:
+        return []
+    its = "its weight" if report.weighted_out == 1 else "their weight"
+    repeats = plural(report.repeats, "repeat")
+    return [f"{repeats} by weight, {plural(report.weighted_out, 'record')} not read because of {its}"]
+
+
 def describe(corpus: EncodedCorpus) -> str:
     """Say in a line what was read."""
     report = corpus.report
@@ -170,6 +179,7 @@ def describe(corpus: EncodedCorpus) -> str:
         parts.append(f"{report.replaced:,} undecodable byte sequences replaced")
     if report.skipped:
         parts.append(f"{plural(report.skipped, 'bad record')} left out")
+    parts += weights_report(report)
     return "; ".join(parts) + (" (from the cache)" if report.from_cache else "")
 
 

@@ -63,6 +63,8 @@ def _summary(corpus: EncodedCorpus, *, with_words: bool) -> dict[str, Any]:
         "blank_lines": corpus.report.blank,
         "replaced": corpus.report.replaced,
         "skipped_records": corpus.report.skipped,
+        "repeats_by_weight": corpus.report.repeats,
+        "records_not_read_by_weight": corpus.report.weighted_out,
         "fingerprint": corpus.fingerprint,
     }
     if not with_words:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from w2v.config import CorpusConfig, PhraseConfig, VocabConfig
 from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, ReadingProgress
+from w2v.errors import CorpusError
 from w2v.vectors.vocab import Vocab
 
 __all__ = ["CorpusReport", "EncodedCorpus", "ReadingProgress", "Source", "encode"]
@@ -26,6 +27,7 @@ def encode(
     cache_dir: PathLike | None = None,
     cache: bool = True,
     progress: ReadingProgress | None = None,
+    weights: Iterable[float] | None = None,
 ) -> EncodedCorpus:
     """Read a corpus once and encode it as ids.
 
@@ -55,6 +57,10 @@ def encode(
     progress : callable, optional
         Called while files are read, with the bytes of the files read so far and all bytes (None if not
         known).
+    weights : iterable of float, optional
+        One a sentence from Python, 0 to 1,000: a sentence of weight 2 is read twice, 1.3 once and with
+        probability 0.3 once more (`corpus.weights_seed`), 0 not at all. Records in files have
+        `corpus.weights_field`.
 
     Returns
     -------
@@ -75,6 +81,8 @@ def encode(
     EncodedCorpus(6 tokens, 2 sentences, 4 of 4 words)
     """
     if isinstance(source, EncodedCorpus):
+        if weights is not None:
+            raise CorpusError("weights must be given when a corpus is encoded; this one is encoded already")
         return source
     from w2v.corpus.ids.build_corpus import encode_source
     from w2v.corpus.ids.cache import open_cache
@@ -88,4 +96,5 @@ def encode(
         progress=progress,
         phrases=phrases,
         workers=usable_cores() if workers is None else workers,
+        weights=weights,
     )

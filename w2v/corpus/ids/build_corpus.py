@@ -6,7 +6,7 @@ import dataclasses
 import logging
 import os
 import stat
-from collections.abc import Generator, Mapping, Sequence, Set
+from collections.abc import Generator, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from w2v.corpus.ids.cache_entry import Entry, StreamWriter, finish_entry, open_e
 from w2v.corpus.ids.encoded_corpus import CorpusReport, EncodedCorpus, ReadingProgress, select_words
 from w2v.corpus.ids.parts import cut_into_parts
 from w2v.corpus.ids.pool import encode_parts
-from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown
+from w2v.corpus.ids.python_sentences import EXAMPLE, encode_sentences, shown, weighted_sentences
 from w2v.corpus.ids.scanner import Scanner, TypeTable, lowered
 from w2v.corpus.ids.text_advice import text_advice
 from w2v.corpus.ids.word_types import Types
@@ -48,9 +48,11 @@ def encode_source(
     phrases: PhraseConfig | None = None,
     workers: int = 1,
     block_bytes: int = _BLOCK_BYTES,
+    weights: Iterable[Any] | None = None,
 ) -> EncodedCorpus:
     """See `w2v.corpus.encode`; `block_bytes` is how much is read at once, for tests."""
     paths = _as_paths(source)
+    _check_weights(weights, config, is_files=paths is not None)
     files = find_files(paths) if paths is not None else []
     if (twice := read_twice(files)) is not None:
         _log.warning("%s", twice)
@@ -62,7 +64,7 @@ def encode_source(
         return _finished(*found, vocab, config, reading, phrases, cache)
     with cache.new_folder() as folder:
         if paths is None:
-            report, place = _encode_python(source, config, folder), folder
+            report, place = _encode_python(source, weights, config, folder), folder
         else:
             as_is = is_cut_at_spaces_only(config) and kind.page_text is None
             reader = _FilesReader(files, config, as_is, reading, cache, progress, workers, block_bytes)
@@ -71,6 +73,13 @@ def encode_source(
         if entry is None:
             raise CorpusError(f"{place}: something has removed or damaged the encoded corpus; run again")
         return _finished(entry, report, vocab, config, reading, phrases, cache)
+
+
+def _check_weights(weights: Any, config: CorpusConfig, *, is_files: bool) -> None:
+    if is_files and weights is not None:
+        raise CorpusError("weights are for sentences from Python; for records in files name a weights_field")
+    if not is_files and config.weights_field is not None:
+        raise CorpusError("weights_field is for records in files; pass weights of sentences as weights=")
 
 
 def _first_kind(files: Sequence[TextFile], config: CorpusConfig) -> Kind:
@@ -170,6 +179,8 @@ class _FilesReader:
             blank=n_blank,
             replaced=tally.replaced,
             skipped=tally.skipped,
+            repeats=tally.repeats,
+            weighted_out=tally.weighted_out,
             kinds=dict(tally.kinds),
             notes=tally.notes,
         )
@@ -189,6 +200,8 @@ class _FilesReader:
     def _no_word(self, report: CorpusReport) -> str:
         names = ", ".join(file.name for file in self.files[:3]) + (", ..." if len(self.files) > 3 else "")
         found = [f"{report.blank} blank lines"]
+        if report.weighted_out:
+            found.append(f"{report.weighted_out:,} records not read because of their weight")
         if report.skipped:
             found.append(f"{report.skipped:,} records left out; {report.notes[0]}")
         return f"{names}: no word in {report.bytes} bytes ({', '.join(found)})"
@@ -255,10 +268,16 @@ class _Bytes:
             self._progress(self._done + position, self._total)
 
 
-def _encode_python(sentences: Any, config: CorpusConfig, folder: Path) -> CorpusReport:
+def _encode_python(
+    sentences: Any, weights: Iterable[Any] | None, config: CorpusConfig, folder: Path
+) -> CorpusReport:
+    tally = Tally()
+    if weights is not None:
+        sentences = weighted_sentences(sentences, weights, config.weights_seed, tally)
     with StreamWriter(folder) as writer:
         types, n_blank = encode_sentences(sentences, writer, lowercase=config.lowercase)
     if writer.n_tokens == 0:
-        raise CorpusError(f"no words in the sentences from Python: {n_blank} sentences, all empty")
+        left_out = f", {tally.weighted_out} not read because of their weight" if tally.weighted_out else ""
+        raise CorpusError(f"no words in the sentences from Python: {n_blank} sentences, all empty{left_out}")
     finish_entry(folder, types)
-    return CorpusReport(blank=n_blank)
+    return CorpusReport(blank=n_blank, repeats=tally.repeats, weighted_out=tally.weighted_out)

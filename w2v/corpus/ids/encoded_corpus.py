@@ -40,6 +40,10 @@ class CorpusReport:
         Byte sequences that could not be decoded and became U+FFFD (`errors="replace"`).
     skipped : int
         Records that were left out because they are bad (`skip_bad_records`).
+    repeats : int
+        Copies that weights have added: 2 for a record, or sentence from Python, that is read three times.
+    weighted_out : int
+        Records, or sentences from Python, that are not read because of their weight.
     kinds : dict of str to int
         How many files there were of each kind; see `w2v.corpus.read.kinds`.
     notes : list of str
@@ -53,6 +57,8 @@ class CorpusReport:
     blank: int = 0
     replaced: int = 0
     skipped: int = 0
+    repeats: int = 0
+    weighted_out: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     from_cache: bool = False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat, zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 
 from w2v.corpus.ids.cache_entry import StreamWriter
 from w2v.corpus.ids.word_types import Numbering, Types
+from w2v.corpus.read.opened_file import Tally
+from w2v.corpus.read.sentence_weights import times_of
 from w2v.errors import CorpusError
 
 _TOKENS_AT_ONCE = 1 << 16
+_NOTHING = object()
 EXAMPLE = '[["hello", "world"], ["second", "sentence"]]'
 
 
@@ -72,6 +76,30 @@ def encode_sentences(sentences: Iterable[Any], writer: StreamWriter, *, lowercas
     if words.spaced:
         _warn_of_spaces(words.spaced)
     return Types.from_words(numbering.words, counts[: len(numbering.words)]), n_blank
+
+
+def weighted_sentences(
+    sentences: Iterable[Any], weights: Iterable[Any], seed: int, tally: Tally
+) -> Iterator[Any]:
+    """Yield each sentence as many times as its weight says; see `times_of`.
+
+    Raises
+    ------
+    CorpusError
+        If a weight is no number from 0 to 1,000, or there are not as many weights as sentences.
+    """
+    if isinstance(weights, str) or not hasattr(weights, "__iter__"):
+        raise CorpusError(f"weights must be a list of numbers, one a sentence; got {shown(weights)}")
+    for number, (sentence, weight) in enumerate(zip_longest(sentences, weights, fillvalue=_NOTHING), 1):
+        if sentence is _NOTHING or weight is _NOTHING:
+            more, fewer = ("weights", "sentences") if sentence is _NOTHING else ("sentences", "weights")
+            raise CorpusError(f"there are {number - 1:,} {fewer} and more {more}; give one weight a sentence")
+        try:
+            times = times_of(weight, seed, 0, number)
+        except CorpusError as error:
+            raise CorpusError(f"sentence {number}: {error}") from None
+        tally.weigh(times)
+        yield from repeat(sentence, times)
 
 
 def _ids(sentence: Any, number: int, numbering: Numbering) -> list[int]:

@@ -17,6 +17,7 @@ from w2v.corpus.read.files import TextFile
 from w2v.corpus.read.kinds import Kind, kind_of
 from w2v.corpus.read.markup import markup_advice
 from w2v.corpus.read.opened_file import OpenedFile, Tally, open_file
+from w2v.errors import CorpusError
 
 _BLOCKS_AHEAD = 4
 _AWAKE_SECONDS = 0.1
@@ -128,6 +129,8 @@ def _read_file(
         status = None if file.is_url else _settled_status(raw)
         opened = OpenedFile(raw, file.name, config, tally, block_bytes)
         kind = kind_of(opened)
+        if config.weights_field is not None and (kind.is_plain or kind.page_text is not None):
+            raise CorpusError(f"{file.name}: {kind.name} has no records, and so no field for weights_field")
         tally.kinds[kind.name] += 1
         tally.file_name = file.name
         is_first = kind.page_text is None

@@ -55,6 +55,8 @@ class Tally:
     bytes: int = 0
     replaced: int = 0
     skipped: int = 0
+    repeats: int = 0
+    weighted_out: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     statuses: list[os.stat_result | None] = field(default_factory=list)
     _notes: dict[str, str] = field(default_factory=dict)
@@ -70,6 +72,11 @@ class Tally:
         """Count records that are left out."""
         self.skipped += n_records
         self.note("skipped", f"{error.what}; records like this are left out", error.line)
+
+    def weigh(self, times: int) -> None:
+        """Count a text that is read several times, or not at all, because of its weight."""
+        self.repeats += max(0, times - 1)
+        self.weighted_out += times == 0
 
     @property
     def notes(self) -> list[str]:

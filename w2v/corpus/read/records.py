@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 
 from w2v.config import CorpusConfig
 from w2v.corpus.read.opened_file import HEAD_BYTES, OpenedFile, RecordError, Tally
-from w2v.errors import MissingExtraError
+from w2v.corpus.read.sentence_weights import times_of
+from w2v.errors import CorpusError, MissingExtraError
 
 _MOST_LETTERS = 1 << 28
 _LETTERS_AT_ONCE = 1 << 20
@@ -26,8 +27,8 @@ _JSON_ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _LINE_END = re.compile("\r?\n|\r(?=[^\n])")
 
-Record: TypeAlias = "tuple[int, Any]"
-"""The number of a line or row, and the value of its field, or the `RecordError` that it is."""
+Record: TypeAlias = "tuple[int, Any, Any]"
+"""The number of a line or row, the value of its field, or the `RecordError` that it is, and its weight."""
 
 
 def begins_as_parquet(head: bytes, suffix: str) -> bool:
@@ -86,7 +87,7 @@ def json_texts(parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iter
     ------
     RecordError
     """
-    return _texts(_json_fields(_lines(parts), config.field, tally), config, tally)
+    return _texts(_json_fields(_lines(parts), config, tally), config, tally)
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Delimited:
 
     def texts(self, parts: Iterable[str], config: CorpusConfig, tally: Tally) -> Iterator[str]:
         """Yield the text of the records; see `json_texts`."""
-        return _texts(_delimited_fields(_lines(parts), config.field, self, tally), config, tally)
+        return _texts(_delimited_fields(_lines(parts), config, self, tally), config, tally)
 
 
 CSV = Delimited("csv", ",;\t|", csv.QUOTE_MINIMAL)
@@ -119,15 +120,19 @@ def read_parquet(opened: OpenedFile, validate: bool) -> Iterator[bytes]:
     if opened.packing is not None or not opened.raw.seekable():
         raise RecordError(None, "a Parquet file must be a file on disk that is not packed")
     opened.raw.seek(0)
-    field = opened.config.field
+    field, weights = opened.config.field, opened.config.weights_field
     try:
         table = parquet.ParquetFile(opened.raw)
         names = table.schema_arrow.names
         if field not in names:
             raise RecordError(None, _no_field(field, names))
+        if weights is not None and weights not in names:
+            raise RecordError(None, _no_field(weights, names, "weight", "--weights-field"))
         _note_twice(names, field, opened.tally)
-        values = enumerate(_parquet_values(table, field), 1)
-        for text in _texts(values, opened.config, opened.tally):
+        texts = _parquet_values(table, field)
+        numbers = itertools.repeat(1) if weights is None else _parquet_values(table, weights)
+        records = ((i, text, weight) for i, (text, weight) in enumerate(zip(texts, numbers, strict=False), 1))
+        for text in _texts(records, opened.config, opened.tally):
             data = text.encode()
             opened.tally.bytes += len(data)
             yield data
@@ -187,8 +192,11 @@ def _newlines(parts: Iterable[str]) -> Iterator[str]:
         yield part.replace("\r", "\n") if is_old else part
 
 
-def _json_fields(lines: Iterable[str], field: str, tally: Tally) -> Iterator[Record]:
+def _json_fields(lines: Iterable[str], config: CorpusConfig, tally: Tally) -> Iterator[Record]:
+    field, weights = config.field, config.weights_field
     names = {field, *field.split(".")}
+    if weights is not None:
+        names |= {weights, *weights.split(".")}
     quoted = [json.dumps(name, ensure_ascii=False) for name in names]
     for number, line in enumerate(lines, 1):
         if line.isspace():
@@ -198,12 +206,16 @@ def _json_fields(lines: Iterable[str], field: str, tally: Tally) -> Iterator[Rec
             hook = partial(_object, names=names, number=number, tally=tally)
         try:
             record = json.loads(line, object_pairs_hook=hook)
-            yield number, _look_up(record, field, number)
+            text = _look_up(record, field, number)
+            weight = 1
+            if weights is not None:
+                weight = _look_up(record, weights, number, "weight", "--weights-field")
+            yield number, text, weight
         except RecordError as error:
-            yield number, error
+            yield number, error, 1
         except (ValueError, RecursionError) as error:
             message = f"not a JSON object a line ({error}); --format text reads it as it is"
-            yield number, RecordError(number, message)
+            yield number, RecordError(number, message), 1
 
 
 def _object(pairs: list[tuple[str, Any]], names: set[str], number: int, tally: Tally) -> dict[str, Any]:
@@ -217,7 +229,7 @@ def _object(pairs: list[tuple[str, Any]], names: set[str], number: int, tally: T
     return made
 
 
-def _look_up(record: Any, field: str, number: int) -> Any:
+def _look_up(record: Any, field: str, number: int, what: str = "text", option: str = "--field") -> Any:
     """Return a field; a name with dots that is no field itself goes down into nested objects."""
     if not isinstance(record, dict):
         raise RecordError(number, f"expected a JSON object, got {_named(record)}")
@@ -226,7 +238,7 @@ def _look_up(record: Any, field: str, number: int) -> Any:
     value: Any = record
     for name in field.split("."):
         if not isinstance(value, dict) or name not in value:
-            raise RecordError(number, _no_field(field, list(record)))
+            raise RecordError(number, _no_field(field, list(record), what, option))
         value = value[name]
     return value
 
@@ -258,7 +270,10 @@ def _decoded(data: bytes, number: int, config: CorpusConfig, tally: Tally) -> st
         return text
 
 
-def _delimited_fields(lines: Iterator[str], field: str, kind: Delimited, tally: Tally) -> Iterator[Record]:
+def _delimited_fields(
+    lines: Iterator[str], config: CorpusConfig, kind: Delimited, tally: Tally
+) -> Iterator[Record]:
+    field = config.field
     # The limit of csv is global and low; `_MOST_LETTERS` bounds the lines here.
     csv.field_size_limit(max(csv.field_size_limit(), min(_MOST_LETTERS, sys.maxsize)))
     header_line = next(lines, None)
@@ -267,14 +282,26 @@ def _delimited_fields(lines: Iterator[str], field: str, kind: Delimited, tally: 
     delimiter, header, column = _find_column(header_line, field, kind)
     names = [name.strip() for name in header]
     _note_twice(names, field, tally)
+    weight_column = _weight_column(names, config.weights_field, has_names=field in names)
     rows = csv.reader(lines, delimiter=delimiter, quoting=kind.quoting, strict=True)
     if field not in names:  # a number: there is no header line
-        yield 1, header[column]
+        yield 1, header[column], 1 if weight_column is None else header[weight_column]
     while (row := _next_row(rows, len(header), kind)) is not None:
         if isinstance(row, RecordError):
-            yield rows.line_num + 1, row
+            yield rows.line_num + 1, row, 1
         elif row:
-            yield rows.line_num + 1, row[column]
+            yield rows.line_num + 1, row[column], 1 if weight_column is None else row[weight_column]
+
+
+def _weight_column(names: list[str], weights: str | None, *, has_names: bool) -> int | None:
+    """Return the column of the weights: by name, or by number in a file without header."""
+    if weights is None:
+        return None
+    if has_names and weights in names:
+        return names.index(weights)
+    if not has_names and weights.isascii() and weights.isdigit() and 1 <= int(weights) <= len(names):
+        return int(weights) - 1
+    raise RecordError(1, _no_field(weights, names, "weight", "--weights-field"))
 
 
 def _next_row(rows: Any, n_columns: int, kind: Delimited) -> list[str] | RecordError | None:
@@ -330,33 +357,42 @@ def _as_lines(text: str, number: int, config: CorpusConfig, tally: Tally) -> str
 
 def _texts(records: Iterable[Record], config: CorpusConfig, tally: Tally) -> Iterator[str]:
     """Join the texts of records into blocks; those that are bad are left out, or the first is an error."""
+    file_number = tally.kinds.total()  # the same whatever else goes on: files are read one after the other
 
-    def as_lines(record: Record) -> str | RecordError:
-        number, value = record
+    def as_lines(record: Record) -> tuple[str, int] | RecordError:
+        number, value, weight = record
         try:
-            return _as_lines(_as_text(value, number, config, tally), number, config, tally)
+            text = _as_lines(_as_text(value, number, config, tally), number, config, tally)
+            if config.weights_field is None:
+                return text, 1
+            return text, times_of(weight, config.weights_seed, file_number, number)
         except RecordError as error:
             return error
+        except CorpusError as error:
+            return RecordError(number, str(error))
 
     records = iter(records)
     gathered: list[str] = []
     n_letters = 0
-    for n_records, text in enumerate(map(as_lines, records), 1):
-        if isinstance(text, RecordError):
+    for n_records, found in enumerate(map(as_lines, records), 1):
+        if isinstance(found, RecordError):
             if not config.skip_bad_records:
-                raise _counted(text, n_records, map(as_lines, records))
-            tally.skip(text)
+                raise _counted(found, n_records, map(as_lines, records))
+            tally.skip(found)
             continue
-        gathered.append(text)
-        n_letters += len(text)
-        if n_letters >= _LETTERS_AT_ONCE:
-            yield "".join(gathered)
-            gathered, n_letters = [], 0
+        text, times = found
+        tally.weigh(times)
+        for _ in range(times):
+            gathered.append(text)
+            n_letters += len(text)
+            if n_letters >= _LETTERS_AT_ONCE:
+                yield "".join(gathered)
+                gathered, n_letters = [], 0
     if gathered:
         yield "".join(gathered)
 
 
-def _counted(error: RecordError, n_records: int, more: Iterator[str | RecordError]) -> RecordError:
+def _counted(error: RecordError, n_records: int, more: Iterator[Any]) -> RecordError:
     """Add to the first error how many of the records up to there, and of some thousand more, are bad."""
     n_bad = 1
     with suppress(Exception):  # the first error is the one to tell
@@ -369,9 +405,9 @@ def _counted(error: RecordError, n_records: int, more: Iterator[str | RecordErro
     return RecordError(error.line, f"{error.what} ({counted})")
 
 
-def _no_field(field: str, names: Iterable[Any]) -> str:
+def _no_field(field: str, names: Iterable[Any], what: str = "text", option: str = "--field") -> str:
     shown = ", ".join(str(name)[:40] for name in list(names)[:12])
-    return f"no field {field!r}, but {shown or 'none at all'}; name the one with the text by --field"
+    return f"no field {field!r}, but {shown or 'none at all'}; name the one with the {what} by {option}"
 
 
 def _named(value: Any) -> str:

@@ -112,6 +112,8 @@ def describe(config: CorpusConfig) -> dict[str, Any]:
         reading["opencc"] += " after cutting"  # in version 0.1.0 before it
     if not config.skip_bad_records:
         del reading["skip_bad_records"]  # so that what version 0.1.0 has read is found in the cache
+    if config.weights_field is None:
+        del reading["weights_field"], reading["weights_seed"]
     if config.sentences == "split":
         reading["sentences_package"] = _package("sentencex")
     return reading
